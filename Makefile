@@ -1,0 +1,41 @@
+# Each target makes .venv and installs what it needs on a fresh machine.
+PYTHON ?= python3
+BIN := .venv/bin
+TORCH ?= no
+
+.PHONY: demo test check lint format clean
+
+demo: .venv/installed
+	$(BIN)/srff demo
+
+test: .venv/installed-test
+	$(BIN)/python -m pytest
+
+check: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
+
+format: .venv/installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .coverage .mypy_cache .pytest_cache .ruff_cache dist
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	touch $@
+
+.venv/installed-test: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
+	touch $@ .venv/installed
+
+.venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@ .venv/installed .venv/installed-test

@@ -1,0 +1,84 @@
+"""Rows in this process's memory, blocks over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srff.engines.base import (
+    BlockFunction,
+    Engine,
+    Standardisation,
+    standardised_block,
+    total_weight,
+)
+from srff.engines.plan import BlockPlan, Rows, shards
+from srff.features import Array
+from srff.threads import Threads
+
+
+class LocalEngine(Engine):
+    """Blocks of NumPy rows, one thread a shard of blocks, added up in the order of the rows.
+
+    The shards and the order of addition depend on the plan alone, and each block is computed by one
+    thread, so the sums are bitwise the same for any number of threads (given one BLAS thread,
+    which the callers see to).  ``rows`` restricts the engine to those rows without copying them.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray | None,
+        standardisation: Standardisation,
+        plan: BlockPlan,
+        dtype: np.dtype,
+        n_threads: int = 1,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.n_features, self.n = X.shape[1], total_weight(X, weight, rows)
+        self._X, self._Y, self._weight = X, Y, weight
+        self._standardisation, self._dtype = standardisation, np.dtype(dtype)
+        self._rows = plan.blocks(X.shape[0], rows)
+        self._pool = Threads(n_threads)
+        self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] | None = None
+        if plan.cached:
+            self._blocks = list(self._pool.map(self._prepare, self._rows))
+            self._X = self._Y = self._weight = None
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.close()
+
+    def _prepare(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        X, Y = standardised_block(self._X, self._Y, rows, self._standardisation, self._dtype)
+        return X, Y, None if self._weight is None else self._weight[rows].astype(self._dtype)
+
+    def _parameter(self, array: np.ndarray) -> Array:
+        return np.asarray(array, dtype=self._dtype)
+
+    def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+        def shard_sum(blocks: range) -> list[np.ndarray]:
+            total: list[np.ndarray] = []
+            for k in blocks:
+                X, Y, weight = self._blocks[k] if self._blocks else self._prepare(self._rows[k])
+                parts = function((X if columns is None else X[columns]).T, Y, weight)
+                _add(total, parts)
+            return total
+
+        self.n_passes += 1
+        total: list[np.ndarray] = []
+        for parts in self._pool.map(shard_sum, shards(len(self._rows))):
+            _add(total, parts)
+        return total
+
+
+def _add(total: list[np.ndarray], parts: Sequence[Array]) -> None:
+    """Add a block's arrays to float64 totals in place."""
+    if not total:
+        total.extend(np.array(part, dtype=np.float64) for part in parts)
+    else:
+        for sum_, part in zip(total, parts, strict=True):
+            sum_ += part

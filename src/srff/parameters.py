@@ -1,0 +1,87 @@
+"""Checks of what a user passes: each error names the parameter, its value and what is accepted."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length
+
+
+def check_integer(name: str, value: Any, low: int) -> int:
+    """An integer of at least ``low``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {low}.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any, *, or_text: str | None = None) -> float | None:
+    """A finite number above zero; None for the text ``or_text`` where that is accepted."""
+    if or_text is not None and isinstance(value, str) and value == or_text:
+        return None
+    accepted = "a finite number above 0" + (f" or {or_text!r}" if or_text else "")
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} must be {accepted}.")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name}={value!r} must be {accepted}.")
+    return float(value)
+
+
+def check_tolerance(value: Any) -> float:
+    """A number of at least zero."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not value >= 0:
+        raise ValueError(f"tol={value!r} must be a number of at least 0.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, accepted: tuple[str, ...]) -> str:
+    """One of a few texts."""
+    if not isinstance(value, str) or value not in accepted:
+        raise ValueError(
+            f"{name}={value!r} is unknown; accepted: {', '.join(map(repr, accepted))}."
+        )
+    return value
+
+
+def check_dtype(value: Any) -> Any:
+    """ "auto", float32 or float64."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        dtype = None
+    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype={value!r} must be 'auto', float32 or float64.")
+    return dtype
+
+
+def check_fraction(name: str, value: Any) -> float:
+    """A number strictly between zero and one."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < 1:
+        raise ValueError(
+            f"{name}={value!r} must be None, a fraction of the rows strictly between 0 and 1, "
+            "or a pair (X, y)."
+        )
+    return float(value)
+
+
+def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Non-negative weights, one a row, not all zero; None for equal weights of one."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(X.shape[0], float(sample_weight))
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}.")
+    check_consistent_length(X, weight)
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weight.min():g}.")
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    return weight

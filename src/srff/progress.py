@@ -1,0 +1,70 @@
+"""How long work tells where it is: a bar on a terminal, a callback for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One report: ``done`` of ``total`` steps of ``stage``, and a few words on the state."""
+
+    stage: str
+    done: int
+    total: int
+    message: str = ""
+
+
+Callback = Callable[[Progress], None]
+
+
+@contextmanager
+def reporting(verbose: int | bool = 0, callback: Callback | None = None) -> Iterator[Callback]:
+    """Yield the function that reports go to.
+
+    The bar, with an estimate of the time left, is drawn on standard error if ``verbose`` and if
+    that is a terminal or a notebook.
+    """
+    if not verbose or not _interactive():
+        yield callback or (lambda report: None)
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress as Bar,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<8}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[message]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", message="", total=None)
+
+        def report(progress: Progress) -> None:
+            bar.update(
+                task,
+                description=progress.stage,
+                completed=progress.done,
+                total=progress.total,
+                message=progress.message,
+            )
+            if callback is not None:
+                callback(progress)
+
+        yield report
+
+
+def _interactive() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
