@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff import features, objectives, parameters
-from srff.engines import BlockPlan, parse_memory
+from srff.engines import BlockPlan, Rows, parse_memory
 from srff.kernels import get_kernel
-from srff.problem import DEFAULT_VALIDATION, Problem, block_dtype, prepare
+from srff.problem import DEFAULT_VALIDATION, Problem, prepare
 from srff.progress import Callback, reporting
 from srff.search import SearchResult, search_alternating, search_ridge
 from srff.threads import Threads, count_threads, one_blas_thread
@@ -97,7 +97,7 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         center, spread = self.center_[columns], self.spread_[columns]
         W, b, a = (p.astype(dtype) for p in (self.frequencies_, self.offsets_, self.coef_))
 
-        def block(rows: slice) -> np.ndarray:
+        def block(rows: Rows) -> np.ndarray:
             U = ((X[rows][:, columns] - center) / spread).astype(dtype)
             return features.predict(U, W, b, a)
 

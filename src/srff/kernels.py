@@ -78,14 +78,21 @@ class Matern:
         u = np.sqrt(2 * self.nu) * np.abs(difference)
         positive = np.where(u > 0, u, 1.0)
         log_constant = (1 - self.nu) * np.log(2) - special.gammaln(self.nu)
-        # kve(v, u) = kv(v, u) exp(u), so that a large difference gives 0 and not 0 * inf.
-        log_k1 = (
-            log_constant
-            + self.nu * np.log(positive)
-            + np.log(special.kve(self.nu, positive))
-            - positive
-        )
+        log_k1 = log_constant + self.nu * np.log(positive) + _log_bessel_k(self.nu, positive)
         return np.prod(np.where(u > 0, np.exp(log_k1), 1.0), axis=-1)
+
+
+def _log_bessel_k(nu: float, u: np.ndarray) -> np.ndarray:
+    """``log K_nu(u)``; by Debye's expansion where ``K_nu`` itself would overflow."""
+    with np.errstate(divide="ignore"):
+        # kve(nu, u) = kv(nu, u) exp(u) does not underflow for large u.
+        direct = np.log(special.kve(nu, u)) - u
+    z = u / nu
+    root = np.sqrt(1 + z**2)
+    correction = np.log1p(-(3 / root - 5 / root**3) / (24 * nu))
+    eta = root + np.log(z / (1 + root))
+    debye = 0.5 * np.log(np.pi / (2 * nu)) - nu * eta - 0.5 * np.log(root) + correction
+    return np.where(np.isfinite(direct), direct, debye)
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,6 @@ def get_kernel(kernel: str | Kernel | Sampler) -> Kernel:
     if callable(kernel):
         return Custom(kernel)
     raise ValueError(
-        f"kernel={kernel!r} is neither a name ({sorted(KERNELS)}), an object with sample(rng, size) "
-        "nor such a function."
+        f"kernel={kernel!r} is neither a name ({sorted(KERNELS)}), an object with "
+        "sample(rng, size) nor such a function."
     )

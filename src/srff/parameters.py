@@ -22,16 +22,14 @@ def check_positive(name: str, value: Any, *, or_text: str | None = None) -> floa
     if or_text is not None and isinstance(value, str) and value == or_text:
         return None
     accepted = "a finite number above 0" + (f" or {or_text!r}" if or_text else "")
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} must be {accepted}.")
-    if not (math.isfinite(value) and value > 0):
+    if not (_number(value) and math.isfinite(value) and value > 0):
         raise ValueError(f"{name}={value!r} must be {accepted}.")
     return float(value)
 
 
 def check_tolerance(value: Any) -> float:
     """A number of at least zero."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not value >= 0:
+    if not (_number(value) and value >= 0):
         raise ValueError(f"tol={value!r} must be a number of at least 0.")
     return float(value)
 
@@ -46,21 +44,21 @@ def check_choice(name: str, value: Any, accepted: tuple[str, ...]) -> str:
 
 
 def check_dtype(value: Any) -> Any:
-    """ "auto", float32 or float64."""
+    """float32, float64, or the text "auto"."""
     if isinstance(value, str) and value == "auto":
         return value
     try:
         dtype = np.dtype(value)
     except TypeError:
-        dtype = None
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        dtype = np.dtype(object)
+    if value is None or dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype={value!r} must be 'auto', float32 or float64.")
     return dtype
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < 1:
+    if not (_number(value) and 0 < value < 1):
         raise ValueError(
             f"{name}={value!r} must be None, a fraction of the rows strictly between 0 and 1, "
             "or a pair (X, y)."
@@ -85,3 +83,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     return weight
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

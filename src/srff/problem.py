@@ -28,8 +28,8 @@ FLOAT64_ROWS = 500
 class Problem:
     """Training rows and perhaps validation rows behind engines, and the random draws.
 
-    ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex, zero for columns
-    that do not vary.  ``refit`` says that validation rows were taken from the training rows and
+    ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex.  Columns that do
+    not vary have zeros in both, and no solver gives them a scale.  ``refit`` says that validation rows were taken from the training rows and
     come back for the last solve.
     """
 
@@ -138,6 +138,7 @@ def prepare(
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
     center, spread, varies = center_and_spread(X, weight)
+    E[~varies] = 0.0
     y_center, y_spread, y_varies = center_and_spread(Y, weight)
     # One spread for all targets keeps their proportions.
     y_unit = float(np.sqrt(np.sum(np.square(y_spread[y_varies])))) if y_varies.any() else 1.0

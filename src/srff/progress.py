@@ -32,16 +32,11 @@ def reporting(verbose: int | bool = 0, callback: Callback | None = None) -> Iter
         yield callback or (lambda report: None)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress as Bar,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description:<8}"),
+        TextColumn("{task.description:<12}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),

@@ -10,13 +10,14 @@ import numpy as np
 from srff.engines.base import Engine, Standardisation
 from srff.engines.device import DeviceEngine
 from srff.engines.local import LocalEngine
-from srff.engines.plan import BlockPlan, parse_memory
+from srff.engines.plan import BlockPlan, Rows, parse_memory
 
 __all__ = [
     "BlockPlan",
     "DeviceEngine",
     "Engine",
     "LocalEngine",
+    "Rows",
     "Standardisation",
     "make_engine",
     "parse_memory",

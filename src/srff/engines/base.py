@@ -87,6 +87,7 @@ class Engine(ABC):
     def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
         """Sum ``function`` over all blocks in the order of the rows, in float64."""
 
+    @abstractmethod
     def close(self) -> None:
         """Give back threads and device memory."""
 

@@ -78,6 +78,6 @@ class DeviceEngine(Engine):
         total: list[Array] = []
         for X, Y, weight in self._blocks:
             parts = function((X if taken is None else X[taken]).T, Y, weight)
-            parts = [part.to(self._sum_dtype) for part in parts]
-            total = [t + p for t, p in zip(total, parts, strict=True)] if total else parts
+            sums = [part.to(self._sum_dtype) for part in parts]
+            total = [t + p for t, p in zip(total, sums, strict=True)] if total else sums
         return [t.cpu().numpy().astype(np.float64) for t in total]

@@ -39,22 +39,24 @@ class LocalEngine(Engine):
         rows: np.ndarray | None = None,
     ) -> None:
         self.n_features, self.n = X.shape[1], total_weight(X, weight, rows)
-        self._X, self._Y, self._weight = X, Y, weight
+        self._data: tuple[Any, np.ndarray, np.ndarray | None] | None = (X, Y, weight)
         self._standardisation, self._dtype = standardisation, np.dtype(dtype)
         self._rows = plan.blocks(X.shape[0], rows)
         self._pool = Threads(n_threads)
         self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] | None = None
         if plan.cached:
             self._blocks = list(self._pool.map(self._prepare, self._rows))
-            self._X = self._Y = self._weight = None
+            self._data = None
 
     def close(self) -> None:
         """Stop the threads."""
         self._pool.close()
 
     def _prepare(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        X, Y = standardised_block(self._X, self._Y, rows, self._standardisation, self._dtype)
-        return X, Y, None if self._weight is None else self._weight[rows].astype(self._dtype)
+        assert self._data is not None
+        X, Y, weight = self._data
+        X, Y = standardised_block(X, Y, rows, self._standardisation, self._dtype)
+        return X, Y, None if weight is None else weight[rows].astype(self._dtype)
 
     def _parameter(self, array: np.ndarray) -> Array:
         return np.asarray(array, dtype=self._dtype)

@@ -21,7 +21,6 @@ from srff.constraints import project_simplex
 from srff.engines import Engine
 from srff.features import Statistics
 
-
 INNER_STEPS = 5
 """Steps of FISTA in Step 2.  The argmin that the paper writes is for coefficients that Step 1
 changes at once, so more steps cost passes and do not lower the objective that is reached."""
@@ -126,19 +125,21 @@ def _descend(
         value, dW = engine.loss_pull_back(gamma[:, None] * E[columns], b, a, columns)
         return value, np.sum(dW * E[columns], axis=1)
 
-    everything = np.arange(state.scale.size)
-    value, slope = gradient(state.scale, everything)
+    # Rows of zeros in E are columns that do not vary.
+    usable = np.flatnonzero(E.any(axis=1))
+    value, slope = gradient(state.scale[usable], usable)
     steepest = np.linalg.norm(slope - slope.mean())
     if steepest == 0.0:
         return state.scale, state.step_size
-    # The first step of all moves the scales by a tenth of the budget, later ones try twice the last.
+    # The very first step moves the scales by a tenth of the budget; later ones try twice the last.
     step = 0.1 * budget / steepest if math.isinf(state.step_size) else 2 * state.step_size
-    first = project_simplex(state.scale - step * slope, budget)
-    columns = np.flatnonzero((state.scale > 0) | (first > 0))
+    first = project_simplex(state.scale[usable] - step * slope, budget)
+    working = (state.scale[usable] > 0) | (first > 0)
+    columns = usable[working]
 
     x = y = state.scale[columns]
     value_x = value_y = value
-    slope_y = slope[columns]
+    slope_y = slope[working]
     momentum = 1.0
     for inner in range(max_inner):
         if inner:

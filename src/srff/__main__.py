@@ -1,0 +1,5 @@
+"""``python -m srff``."""
+
+from srff.cli import app
+
+app()

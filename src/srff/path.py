@@ -1,0 +1,155 @@
+"""The whole path of models along a grid of alpha, as a plain function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state, check_X_y
+
+from srff import parameters
+from srff.kernels import get_kernel
+from srff.problem import DEFAULT_VALIDATION, prepare
+from srff.progress import reporting
+from srff.search import search_alternating
+from srff.threads import one_blas_thread
+
+
+@dataclass(frozen=True)
+class SRFFPath:
+    """The models along a grid of alpha; row k of each array belongs to ``alphas[k]``.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+    scales : ndarray of shape (n_alphas, n_features)
+        ``gamma``, for standardised inputs.
+    coefs : ndarray of shape (n_alphas, n_components)
+        Coefficients of the random features, in the target's units, from the training rows.
+    training_error, validation_error : ndarrays of shape (n_alphas,)
+        Root mean squared errors in the target's units.
+    n_iter : ndarray of shape (n_alphas,)
+        Outer iterations.
+    converged : ndarray of shape (n_alphas,)
+        Whether they reached ``tol``.
+    best : int
+        The row with the lowest validation error.
+    """
+
+    alphas: np.ndarray
+    scales: np.ndarray
+    coefs: np.ndarray
+    training_error: np.ndarray
+    validation_error: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    best: int
+
+
+def srff_path(
+    X: Any,
+    y: Any,
+    *,
+    alphas: Any = None,
+    sample_weight: Any = None,
+    kernel: Any = "gaussian",
+    n_components: int = 300,
+    budget: float | str = "auto",
+    validation: Any = DEFAULT_VALIDATION,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    dtype: Any = "auto",
+    device: str = "cpu",
+    memory_limit: str | float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> SRFFPath:
+    """Fit the paper's algorithm at every alpha of a grid, each to its end.
+
+    This is what ``SRFFRegressor(alpha="auto")`` chooses from, without its race: there candidates
+    that fall behind are stopped early.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    y : array-like of shape (n_samples,)
+        Target.
+    alphas : array-like or None, default=None
+        The grid; None is the 50 values that "auto" uses.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Row weights.
+    kernel, n_components, budget, validation, max_iter, tol, dtype, device, memory_limit, n_jobs, \
+random_state, verbose
+        As in :class:`srff.SRFFRegressor`.
+
+    Returns
+    -------
+    path : SRFFPath
+
+    Examples
+    --------
+    >>> from srff import srff_path
+    >>> from srff.datasets import make_se3
+    >>> X, y = make_se3(300, random_state=0)
+    >>> path = srff_path(X[:, :20], y, alphas=[1e-2, 1e-3], n_components=50, random_state=0)
+    >>> path.scales.shape
+    (2, 20)
+    """
+    X, y = check_X_y(X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
+    weight = parameters.check_weights(sample_weight, X)
+    if weight is not None:
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    if alphas is not None:
+        alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
+        for alpha in alphas.tolist():
+            parameters.check_positive("alpha", alpha)
+    if isinstance(validation, tuple | list):
+        held, target = check_X_y(*validation, dtype=[np.float64, np.float32], y_numeric=True)
+        if held.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"validation has {held.shape[1]} columns, X has {X.shape[1]}; they must agree."
+            )
+        validation = (held, target.astype(np.float64)[:, None])
+    elif validation is not None:
+        validation = parameters.check_fraction("validation", validation)
+    with (
+        one_blas_thread(),
+        reporting(verbose) as report,
+        prepare(
+            X,
+            y.astype(np.float64)[:, None],
+            weight,
+            check_random_state(random_state),
+            kernel=get_kernel(kernel),
+            n_components=parameters.check_integer("n_components", n_components, 1),
+            budget=parameters.check_positive("budget", budget, or_text="auto"),
+            validation=validation,
+            dtype=parameters.check_dtype(dtype),
+            device=device,
+            n_jobs=n_jobs,
+            memory_limit=memory_limit,
+        ) as problem,
+    ):
+        result = search_alternating(
+            problem,
+            alphas,
+            max_iter=parameters.check_integer("max_iter", max_iter, 1),
+            tol=parameters.check_tolerance(tol),
+            race=False,
+            report=report,
+        )
+        table = result.table(problem.y_spread)
+        states = [candidate.state for candidate in result.candidates]
+        return SRFFPath(
+            alphas=table["alpha"],
+            scales=np.array([s.scale for s in states]),
+            coefs=np.array([s.coef[:, 0] for s in states]) * problem.y_spread,
+            training_error=table["training_error"],
+            validation_error=table["validation_error"],
+            n_iter=table["n_iter"],
+            converged=np.array([s.converged for s in states]),
+            best=result.chosen,
+        )

@@ -1,0 +1,158 @@
+"""Algorithm 1: it descends, stays on the simplex, stops at a stationary point, finds variables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from srff import SRFFRegressor, srff_path
+from srff.constraints import project_simplex
+from srff.datasets import make_se2
+from srff.kernels import Gaussian
+from srff.problem import prepare
+from srff.search import RACE, alpha_grid, lowest, search_alternating
+from srff.solvers.alternating import alternating, start
+
+
+@pytest.fixture
+def problem(ring):
+    X, y = ring
+    with prepare(
+        X,
+        y[:, None],
+        None,
+        np.random.RandomState(0),
+        kernel=Gaussian(),
+        n_components=60,
+        budget=2.0,
+        validation=0.3,
+        dtype="float64",
+        n_jobs=1,
+    ) as problem:
+        yield problem
+
+
+def solve(problem, alpha=1e-3, **options):
+    (state,) = start(problem.training_statistics(problem.scale), problem.scale, np.array([alpha]))
+    settings = {"max_iter": 100, "tol": 1e-6} | options
+    return alternating(problem.training, problem.E, problem.b, state, **settings)
+
+
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3, 1e-6])
+def test_the_objective_never_increases_and_is_the_papers(problem, alpha):
+    state = solve(problem, alpha, max_iter=60)
+    assert (np.diff(state.objective) <= 0).all()
+    # Recomputed from the rows: ||y - Z a||^2 / n + alpha ||a||^2.
+    loss = problem.training.loss(state.scale[:, None] * problem.E, problem.b, state.coef)
+    assert state.objective[-1] == pytest.approx(loss + alpha * np.sum(state.coef**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_recorded_objective_never_increases_in_either_precision(ring, dtype):
+    model = SRFFRegressor(alpha=1e-4, dtype=dtype, tol=0.0, max_iter=40, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(*ring)
+    assert (np.diff(model.objective_) <= 0).all()
+
+
+def test_the_scales_stay_on_the_simplex(problem):
+    state = solve(problem)
+    assert (state.scale >= 0).all()
+    assert state.scale.sum() == pytest.approx(problem.budget)
+
+
+def test_it_ends_at_a_stationary_point_of_the_scales(problem):
+    state = solve(problem, tol=1e-9, max_iter=1000)
+    assert state.converged
+    W = state.scale[:, None] * problem.E
+    _, dW = problem.training.loss_pull_back(W, problem.b, state.coef)
+    slope = np.sum(dW * problem.E, axis=1)
+    # At a minimum over the simplex a projected gradient step goes nowhere.
+    step = 0.1 * problem.budget / np.linalg.norm(slope)
+    moved = project_simplex(state.scale - step * slope, problem.budget) - state.scale
+    start_slope = np.linalg.norm(slope - slope[state.scale > 0].mean())
+    assert np.abs(moved).max() < 0.02 * problem.budget
+    inside = slope[state.scale > 0]
+    assert np.ptp(inside) < 0.05 * max(start_slope, np.abs(slope).max())
+    assert (slope[state.scale == 0] >= inside.min() - 1e-3).all()
+
+
+def test_the_scale_of_an_unused_column_is_exactly_zero(ring):
+    model = SRFFRegressor(alpha=1e-3, budget=2, n_components=100, random_state=0).fit(*ring)
+    assert (model.scale_[:2] > 0.5).all()
+    assert (model.scale_[2:] == 0).sum() >= 3
+    assert model.get_support().tolist() == (model.scale_ > 0).tolist()
+
+
+def test_the_five_variables_of_se2_have_the_largest_scales():
+    for seed in range(2):
+        X, y = make_se2(1500, random_state=seed)
+        model = SRFFRegressor(alpha=2e-3, max_iter=30, tol=1e-3, random_state=seed).fit(X, y)
+        assert sorted(np.argsort(model.scale_)[-5:]) == [10, 11, 12, 13, 14]
+
+
+def test_a_solver_that_runs_out_of_iterations_warns(ring):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model = SRFFRegressor(max_iter=2, alpha=1e-3, random_state=0).fit(*ring)
+    assert model.n_iter_ == 2
+    assert model.objective_.size == 3
+
+
+def test_the_grid_has_fifty_values_below_the_largest_eigenvalue(problem):
+    statistics = problem.training_statistics(problem.scale)
+    alphas = alpha_grid(statistics)
+    assert alphas.size == 50
+    assert alphas[0] == pytest.approx(np.linalg.eigvalsh(statistics.G / statistics.n)[-1])
+    np.testing.assert_allclose(np.diff(np.log(alphas)), np.log(alphas[1] / alphas[0]))
+
+
+def test_of_equal_errors_the_largest_alpha_is_chosen():
+    assert lowest([3.0, 1.0 + 1e-13, 1.0, np.inf]) == 1
+
+
+def test_the_race_ends_with_the_answer_of_the_whole_grid(problem):
+    alphas = alpha_grid(problem.training_statistics(problem.scale))[5:45]
+    full = search_alternating(problem, alphas, max_iter=24, tol=1e-4, race=False)
+    raced = search_alternating(problem, alphas, max_iter=24, tol=1e-4)
+    assert not any(c.stopped for c in full.candidates)
+    left = sum(not c.stopped for c in raced.candidates)
+    assert left == dict(RACE)[16]
+    assert np.sqrt(raced.best.validation_error) <= 1.01 * np.sqrt(full.best.validation_error)
+    done = [sum(c.state.n_iter for c in r.candidates) for r in (raced, full)]
+    assert done[0] < done[1] / 2
+
+
+def test_the_path_function_runs_every_alpha_to_its_end(ring):
+    X, y = ring
+    path = srff_path(X, y, n_components=40, max_iter=15, dtype="float32", random_state=0)
+    assert path.alphas.shape == (50,)
+    assert path.scales.shape == (50, 6)
+    assert path.best == np.argmin(path.validation_error)
+    model = SRFFRegressor(
+        n_components=40,
+        max_iter=15,
+        dtype="float32",
+        random_state=0,
+        alpha=path.alphas[path.best],
+        validation=0.2,
+    ).fit(X, y)
+    np.testing.assert_allclose(model.scale_, path.scales[path.best], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.path_["validation_error"][0], path.validation_error.min())
+
+
+def test_the_path_takes_weights_own_alphas_and_own_validation(ring):
+    X, y = ring
+    weight = np.r_[np.zeros(50), np.ones(250)]
+    options = {"alphas": [1e-2, 1e-4], "n_components": 30, "max_iter": 10, "random_state": 0}
+    weighted = srff_path(X, y, sample_weight=weight, **options)
+    without = srff_path(X[50:], y[50:], **options)
+    np.testing.assert_array_equal(weighted.scales, without.scales)
+    given = srff_path(X[:200], y[:200], validation=(X[200:], y[200:]), **options)
+    assert np.isfinite(given.validation_error).all()
+    none = srff_path(X, y, validation=None, alphas=[0.1], n_components=30)
+    assert np.isnan(none.validation_error).all()
+    with pytest.raises(ValueError, match="validation has 5 columns"):
+        srff_path(X, y, validation=(X[:, :5], y), **options)
+    with pytest.raises(ValueError, match="alpha=-1"):
+        srff_path(X, y, alphas=[-1.0])

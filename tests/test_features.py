@@ -1,0 +1,128 @@
+"""The block functions against direct formulas, finite differences and every array library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from srff import features
+from srff.kernels import Gaussian, Laplace, Matern
+
+
+def on(xp, block, *names):
+    return [None if block[n] is None else xp.asarray(block[n]) for n in names]
+
+
+def direct_features(X, W, b):
+    """Row by row, feature by feature, from the formula of the paper."""
+    D = W.shape[1]
+    return np.array(
+        [[np.sqrt(2 / D) * np.cos(np.dot(x, W[:, j]) + b[j]) for j in range(D)] for x in X]
+    )
+
+
+def test_features_follow_the_formula_in_every_array_library(xp, block):
+    Z = features.random_features(*on(xp, block, "X", "W", "b"))
+    expected = direct_features(block["X"], block["W"], block["b"])
+    np.testing.assert_allclose(np.asarray(Z), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_statistics_are_the_weighted_second_moments(xp, block, weighted):
+    if not weighted:
+        block["weight"] = None
+    G, c, s = features.statistics(*on(xp, block, "X", "Y", "weight", "W", "b"))
+    Z = direct_features(block["X"], block["W"], block["b"])
+    w = block["weight"] if weighted else np.ones(len(Z))
+    np.testing.assert_allclose(np.asarray(G), Z.T @ np.diag(w) @ Z, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(np.asarray(c), Z.T @ np.diag(w) @ block["Y"], atol=1e-12)
+    np.testing.assert_allclose(float(s), np.sum(w[:, None] * block["Y"] ** 2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_loss_and_its_derivative_agree_with_central_differences(xp, block, weighted):
+    if not weighted:
+        block["weight"] = None
+    value, dW = features.loss_pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
+    (alone,) = features.loss(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
+    np.testing.assert_allclose(float(value), float(alone), rtol=1e-12)
+
+    def loss(W):
+        r = block["Y"] - direct_features(block["X"], W, block["b"]) @ block["a"]
+        w = block["weight"] if weighted else np.ones(len(r))
+        return np.sum(w[:, None] * r**2)
+
+    np.testing.assert_allclose(float(value), loss(block["W"]), rtol=1e-12)
+    assert relative_error(np.asarray(dW), central_differences(loss, block["W"])) < 1e-6
+
+
+def test_pull_back_agrees_with_central_differences_for_any_function_of_the_statistics(xp, block):
+    rng = np.random.RandomState(1)
+    D, q = block["a"].shape
+    P = rng.standard_normal((D, D))
+    Q = rng.standard_normal((D, q))
+
+    def objective(W):
+        Z = direct_features(block["X"], W, block["b"]) * np.sqrt(block["weight"])[:, None]
+        Y = block["Y"] * np.sqrt(block["weight"])[:, None]
+        return np.sum(np.sin(P * (Z.T @ Z))) + np.sum(Q * (Z.T @ Y) ** 2)
+
+    G, c, _ = features.statistics(*(block[n] for n in ("X", "Y", "weight", "W", "b")))
+    dG = P * np.cos(P * G)
+    block["dG"], block["dc"] = (dG + dG.T) / 2, 2 * Q * c
+    (dW,) = features.pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "dG", "dc"))
+    assert relative_error(np.asarray(dW), central_differences(objective, block["W"])) < 1e-6
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Laplace(), Matern(0.5), Matern(1.5), Matern(2.5)])
+def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
+    rng = np.random.RandomState(2)
+    X, Y = rng.standard_normal((60, 4)), rng.standard_normal((60, 1))
+    E, b = kernel.sample(rng, (4, 20)), rng.uniform(0, 2 * np.pi, 20)
+    a, gamma = rng.standard_normal((20, 1)), rng.uniform(0.1, 1, 4)
+
+    def loss(gamma):
+        return float(features.loss(X, Y, None, gamma[:, None] * E, b, a)[0])
+
+    _, dW = features.loss_pull_back(X, Y, None, gamma[:, None] * E, b, a)
+    # Laplace draws are heavy-tailed: the step must be small against the largest phase's period.
+    numeric = central_differences(loss, gamma, step=1e-6)
+    assert relative_error(np.sum(dW * E, axis=1), numeric) < 1e-6
+
+
+def test_a_weight_of_two_counts_as_the_row_written_twice(block):
+    counts = np.random.RandomState(3).randint(0, 4, len(block["X"]))
+    weighted = features.statistics(
+        block["X"], block["Y"], counts.astype(float), block["W"], block["b"]
+    )
+    X, Y = np.repeat(block["X"], counts, axis=0), np.repeat(block["Y"], counts, axis=0)
+    repeated = features.statistics(X, Y, None, block["W"], block["b"])
+    for left, right in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
+
+
+def test_predict_is_the_features_times_the_coefficients(block):
+    y = features.predict(block["X"], block["W"], block["b"], block["a"])
+    expected = direct_features(block["X"], block["W"], block["b"]) @ block["a"]
+    np.testing.assert_allclose(y, expected, rtol=1e-10)
+
+
+def test_float32_blocks_stay_float32(xp, block):
+    single = {k: v.astype(np.float32) for k, v in block.items()}
+    G, c, s = features.statistics(*on(xp, single, "X", "Y", "weight", "W", "b"))
+    value, dW = features.loss_pull_back(*on(xp, single, "X", "Y", "weight", "W", "b", "a"))
+    assert {np.asarray(v).dtype for v in (G, c, s, value, dW)} == {np.dtype(np.float32)}
+
+
+def central_differences(function, point, step=1e-5):
+    gradient = np.empty_like(point)
+    for index in np.ndindex(*point.shape):
+        up, down = point.copy(), point.copy()
+        up[index] += step
+        down[index] -= step
+        gradient[index] = (function(up) - function(down)) / (2 * step)
+    return gradient
+
+
+def relative_error(left, right):
+    return np.linalg.norm(left - right) / np.linalg.norm(right)
