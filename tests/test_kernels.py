@@ -29,9 +29,7 @@ def test_random_features_converge_to_the_kernel(kernel):
 def test_matern_is_a_product_of_one_dimensional_materns(nu):
     differences = np.random.RandomState(1).standard_normal((8, 3))
     one = SkMatern(length_scale=1.0, nu=nu)
-    expected = np.prod(
-        [[one([[0.0]], [[t]])[0, 0] for t in row] for row in differences], axis=1
-    )
+    expected = np.prod([[one([[0.0]], [[t]])[0, 0] for t in row] for row in differences], axis=1)
     np.testing.assert_allclose(Matern(nu).evaluate(differences), expected, rtol=1e-8)
 
 

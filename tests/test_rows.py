@@ -27,7 +27,8 @@ def test_keys_depend_on_the_values_and_the_seed_alone(table):
     assert np.unique(keys(X, y)).size == 400
     assert (keys(X, y, 1) != keys(X, y)).all()
     np.testing.assert_array_equal(
-        keys(np.asfortranarray(X.astype(np.float32)), y), keys(X.astype(np.float32).astype(float), y)
+        keys(np.asfortranarray(X.astype(np.float32)), y),
+        keys(X.astype(np.float32).astype(float), y),
     )
 
 

@@ -19,7 +19,7 @@ N_ALPHAS = 50
 SMALLEST_ALPHA = 1e-7
 """The grid's lower end, as a share of its upper end: the resolution of float32 statistics."""
 
-RACE = ((1, 32), (2, 24), (4, 16), (8, 10), (16, 6), (32, 4))
+RACE = ((1, 32), (2, 24), (4, 16), (8, 10), (16, 6), (32, 4), (64, 2))
 """(outer iterations, candidates left after them).  See :func:`search_alternating`."""
 
 

@@ -1,0 +1,1 @@
+"""The paper's experiments: every table and the figure, run, resumed and set beside the paper's."""
