@@ -150,9 +150,9 @@ def test_the_path_takes_weights_own_alphas_and_own_validation(ring):
     np.testing.assert_array_equal(weighted.scales, without.scales)
     given = srff_path(X[:200], y[:200], validation=(X[200:], y[200:]), **options)
     assert np.isfinite(given.validation_error).all()
-    none = srff_path(X, y, validation=None, alphas=[0.1], n_components=30)
-    assert np.isnan(none.validation_error).all()
-    with pytest.raises(ValueError, match="validation has 5 columns"):
+    with pytest.raises(ValueError, match="5 features"):
         srff_path(X, y, validation=(X[:, :5], y), **options)
+    with pytest.raises(ValueError, match="no path to follow"):
+        srff_path(X, np.ones(300))
     with pytest.raises(ValueError, match="alpha=-1"):
         srff_path(X, y, alphas=[-1.0])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from srff import RFFRegressor, SRFFRegressor
+from srff.parameters import check_names
 
 BAD = [
     ({"alpha": 0}, "alpha=0 must be a finite number above 0 or 'auto'"),
@@ -73,17 +74,42 @@ def test_nan_and_infinity_are_refused(ring, value):
     X, y = ring
     bad = X.copy()
     bad[3, 2] = value
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         SRFFRegressor().fit(bad, y)
     model = SRFFRegressor(alpha=1.0, max_iter=1, tol=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         model.predict(bad)
 
 
 def test_text_in_a_numeric_column_is_refused(ring):
     X, y = ring
-    with pytest.raises(ValueError, match="could not convert string"):
+    with pytest.raises(ValueError, match="In column 0 there is 'many'; numbers are accepted"):
         SRFFRegressor().fit(np.where(X > 2, "many", X.astype(str)), y)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_column_of_a_bad_value_is_named(ring, library):
+    frames = pytest.importorskip(library)
+    X, y = ring
+    columns = {name: X[:, k] for k, name in enumerate("abcdef")}
+    model = SRFFRegressor(alpha=1.0, max_iter=1, tol=1.0).fit(frames.DataFrame(columns), y)
+    text = frames.DataFrame(columns | {"c": ["red"] * 300})
+    missing = frames.DataFrame(columns | {"d": np.r_[X[:7, 3], np.nan, X[8:, 3]]})
+    for call in (lambda frame: SRFFRegressor().fit(frame, y), model.predict):
+        with pytest.raises(ValueError, match="In column 'c' there is 'red'"):
+            call(text)
+        with pytest.raises(ValueError, match="In column 'd', row 7, there is nan"):
+            call(missing)
+
+
+def test_columns_of_the_same_name_are_refused(ring):
+    pandas = pytest.importorskip("pandas")
+    X, y = ring
+    # Recent versions of scikit-learn refuse them by themselves.
+    with pytest.raises(ValueError, match="'a'"):
+        SRFFRegressor().fit(pandas.DataFrame(X, columns=list("aabcde")), y)
+    with pytest.raises(ValueError, match="same name: 'a'"):
+        check_names(np.array(list("aabcde"), dtype=object))
 
 
 def test_wrong_width_at_predict(ring):

@@ -10,8 +10,8 @@ import pytest
 
 from srff.engines import BlockPlan, DeviceEngine, LocalEngine, Standardisation, parse_memory
 from srff.engines.plan import shards
-from srff.problem import prepare
 from srff.kernels import Gaussian
+from srff.problem import prepare
 from srff.threads import Threads, one_blas_thread
 
 

@@ -28,7 +28,7 @@ def test_columns_that_are_not_selected_change_not_one_bit(ring, fitted):
 
 
 def test_the_reduced_model_is_the_same_over_the_selected_columns(ring, fitted):
-    X, y = ring
+    X, _ = ring
     small = fitted.reduced()
     support = fitted.get_support()
     assert small.n_features_in_ == support.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import multiprocessing
 import re
@@ -68,15 +69,13 @@ def test_missing_data_are_a_status_not_a_crash(tmp_path):
 
 def test_an_extract_of_the_mining_data_is_split_in_proportion(tmp_path):
     pytest.importorskip("pandas")
-    lines = ["date," + ",".join(f'"c{i}"' for i in range(21))]
-    lines[0] += ',"% Iron Concentrate","% Silica Concentrate"'
-    rng = np.random.RandomState(0)
-    from srff.datasets.real import REAL
-
-    names = [REAL["RMN"].target]
-    assert names == ["% Silica Concentrate"]
-    for row in rng.standard_normal((60, 23)):
-        lines.append("2017-03-10 01:00:00," + ",".join(f'"{v:.4f}"'.replace(".", ",") for v in row))
+    names = ["date", *(f"c{i}" for i in range(21)), "% Iron Concentrate", "% Silica Concentrate"]
+    values = np.random.RandomState(0).standard_normal((60, 23))
+    lines = [",".join(names)]
+    lines += [
+        ",".join(["2017-03-10 01:00:00", *(f'"{v:.4f}"'.replace(".", ",") for v in row)])
+        for row in values
+    ]
     path = tmp_path / "mining.csv"
     path.write_text("\n".join(lines) + "\n")
     train, validation, test = replicate.draw(
@@ -167,7 +166,7 @@ def test_tables_show_the_papers_figure_ours_and_what_could_not_run():
         outcome("Denovas", math.nan, 0, "memory: needs 65 GB"),
         outcome("HSIC", 0.30),
     ]
-    console = Console(record=True, width=200, file=open("/dev/null", "w"))
+    console = Console(record=True, width=200, file=io.StringIO())
     show.print_table(console, TABLES["se1-1k"], finished, set(METHODS))
     text = console.export_text()
     for piece in ("0.272 (0.009)", "0.271", "memory limit", "not run", "needs 65 GB", "same"):
@@ -182,7 +181,7 @@ def test_scales_are_medians_beside_the_papers(tmp_path):
         for n in (1000, 50000)
     ]
     np.testing.assert_allclose(tables.median_scales(finished), 0.5)
-    console = Console(record=True, width=120, file=open("/dev/null", "w"))
+    console = Console(record=True, width=120, file=io.StringIO())
     show.print_scales(console, finished)
     assert "1.198" in console.export_text(clear=False)
     assert "0.500" in console.export_text()

@@ -44,36 +44,15 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2
-        )
-        y = y.astype(np.float64, copy=False)
-        weight = parameters.check_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            used = weight > 0
-            X, y, weight = X[used], y[used], weight[used]
-        validation = self._check_validation()
-        with one_blas_thread(), reporting(self.verbose, self.callback) as report:
-            problem = prepare(
-                X,
-                y[:, None],
-                weight,
-                check_random_state(self.random_state),
-                kernel=get_kernel(self.kernel),
-                n_components=self.n_components,
-                budget=None if self.budget == "auto" else self.budget,
-                validation=validation,
-                dtype=self.dtype,
-                device=self.device,
-                n_jobs=self.n_jobs,
-                memory_limit=self.memory_limit,
-            )
-            with problem:
-                if y.min() == y.max() or not problem.scale.any():
-                    self._store_constant(problem, "target" if problem.scale.any() else "input")
-                else:
-                    self._store(problem, self._search(problem, report))
+        with (
+            one_blas_thread(),
+            reporting(self.verbose, self.callback) as report,
+            self._prepare(X, y, sample_weight) as problem,
+        ):
+            if problem.learnable:
+                self._store(problem, self._search(problem, report))
+            else:
+                self._store_constant(problem)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -89,7 +68,7 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = self._validate(X, reset=False)
         columns = np.flatnonzero(self.scale_)
         if not columns.size:
             return np.full(X.shape[0], self.intercept_)
@@ -116,6 +95,43 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
                 threads.close()
         y += self.intercept_
         return y
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Check parameters and data, and make them a problem."""
+        self._check_parameters()
+        X, y = self._validate(X, y, ensure_min_samples=2)
+        parameters.check_names(getattr(self, "feature_names_in_", None))
+        weight = parameters.check_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            used = weight > 0
+            X, y, weight = X[used], y[used], weight[used]
+        return prepare(
+            X,
+            y,
+            weight,
+            check_random_state(self.random_state),
+            kernel=get_kernel(self.kernel),
+            n_components=self.n_components,
+            budget=None if self.budget == "auto" else self.budget,
+            validation=self._check_validation(),
+            dtype=self.dtype,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            memory_limit=self.memory_limit,
+        )
+
+    def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """scikit-learn's checks; an error says in which column the bad value is.
+
+        Returns X, or X and y as a column of float64.
+        """
+        if y:
+            checks["y_numeric"] = True
+        try:
+            checked = validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
+        except ValueError as error:
+            raise ValueError(f"{error}{parameters.bad_value(X)}") from None
+        return (checked[0], checked[1].astype(np.float64)[:, None]) if y else checked
 
     @abstractmethod
     def _search(self, problem: Problem, report: Callback) -> SearchResult:
@@ -144,10 +160,7 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"validation must be a pair (X, y), got {len(self.validation)} things."
             )
-        X, y = validate_data(
-            self, *self.validation, dtype=[np.float64, np.float32], y_numeric=True, reset=False
-        )
-        return X, y.astype(np.float64)[:, None]
+        return self._validate(*self.validation, reset=False)
 
     def _store(self, problem: Problem, result: SearchResult) -> None:
         state = result.best.state
@@ -165,11 +178,11 @@ class _RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         self.path_ = result.table(problem.y_spread)
         self._store_common(problem)
 
-    def _store_constant(self, problem: Problem, what: str) -> None:
+    def _store_constant(self, problem: Problem) -> None:
         """The model of data without anything to learn: the mean, and no variable."""
+        what = "The target is" if problem.scale.any() else "Every input is"
         warnings.warn(
-            f"{'The target is' if what == 'target' else 'Every input is'} constant: the model "
-            "predicts the mean and selects no variable.",
+            f"{what} constant: the model predicts the mean and selects no variable.",
             UserWarning,
             stacklevel=3,
         )

@@ -85,5 +85,45 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     return weight
 
 
+def check_names(names: np.ndarray | None) -> None:
+    """Column names that name one column each."""
+    if names is None:
+        return
+    distinct, counts = np.unique(names, return_counts=True)
+    if (counts > 1).any():
+        repeated = ", ".join(map(repr, distinct[counts > 1].tolist()))
+        raise ValueError(f"X has several columns of the same name: {repeated}. Rename them.")
+
+
+def bad_value(X: Any) -> str:
+    """Where the first value of a table stands that is not a finite number, as a sentence."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        X = np.asarray(X)
+    if len(getattr(X, "shape", ())) != 2:
+        return ""
+    for k in range(X.shape[1]):
+        column = X[:, k] if columns is None else X[columns[k]]
+        name = f"column {k}" if columns is None else f"column {columns[k]!r}"
+        try:
+            values = np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f" In {name} there is {_not_a_number(column)!r}; numbers are accepted."
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            return f" In {name}, row {bad[0]}, there is {values[bad[0]]}."
+    return ""
+
+
+def _not_a_number(column: Any) -> Any:
+    """The first entry that cannot be read as a number."""
+    for value in np.asarray(column, dtype=object).tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return None
+
+
 def _number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)

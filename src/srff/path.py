@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state, check_X_y
+from sklearn.utils import check_array
 
 from srff import parameters
-from srff.kernels import get_kernel
-from srff.problem import DEFAULT_VALIDATION, prepare
+from srff.estimators import SRFFRegressor
 from srff.progress import reporting
 from srff.search import search_alternating
 from srff.threads import one_blas_thread
@@ -48,23 +47,7 @@ class SRFFPath:
 
 
 def srff_path(
-    X: Any,
-    y: Any,
-    *,
-    alphas: Any = None,
-    sample_weight: Any = None,
-    kernel: Any = "gaussian",
-    n_components: int = 300,
-    budget: float | str = "auto",
-    validation: Any = DEFAULT_VALIDATION,
-    max_iter: int = 100,
-    tol: float = 1e-4,
-    dtype: Any = "auto",
-    device: str = "cpu",
-    memory_limit: str | float | None = None,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    verbose: int = 0,
+    X: Any, y: Any, *, alphas: Any = None, sample_weight: Any = None, **settings: Any
 ) -> SRFFPath:
     """Fit the paper's algorithm at every alpha of a grid, each to its end.
 
@@ -81,9 +64,8 @@ def srff_path(
         The grid; None is the 50 values that "auto" uses.
     sample_weight : array-like of shape (n_samples,), default=None
         Row weights.
-    kernel, n_components, budget, validation, max_iter, tol, dtype, device, memory_limit, n_jobs, \
-random_state, verbose
-        As in :class:`srff.SRFFRegressor`.
+    **settings
+        Parameters of :class:`srff.SRFFRegressor` other than ``alpha``.
 
     Returns
     -------
@@ -98,48 +80,20 @@ random_state, verbose
     >>> path.scales.shape
     (2, 20)
     """
-    X, y = check_X_y(X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
-    weight = parameters.check_weights(sample_weight, X)
-    if weight is not None:
-        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     if alphas is not None:
         alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
         for alpha in alphas.tolist():
             parameters.check_positive("alpha", alpha)
-    if isinstance(validation, tuple | list):
-        held, target = check_X_y(*validation, dtype=[np.float64, np.float32], y_numeric=True)
-        if held.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"validation has {held.shape[1]} columns, X has {X.shape[1]}; they must agree."
-            )
-        validation = (held, target.astype(np.float64)[:, None])
-    elif validation is not None:
-        validation = parameters.check_fraction("validation", validation)
+    model = SRFFRegressor(**settings)
     with (
         one_blas_thread(),
-        reporting(verbose) as report,
-        prepare(
-            X,
-            y.astype(np.float64)[:, None],
-            weight,
-            check_random_state(random_state),
-            kernel=get_kernel(kernel),
-            n_components=parameters.check_integer("n_components", n_components, 1),
-            budget=parameters.check_positive("budget", budget, or_text="auto"),
-            validation=validation,
-            dtype=parameters.check_dtype(dtype),
-            device=device,
-            n_jobs=n_jobs,
-            memory_limit=memory_limit,
-        ) as problem,
+        reporting(model.verbose, model.callback) as report,
+        model._prepare(X, y, sample_weight) as problem,
     ):
+        if not problem.learnable:
+            raise ValueError("The target or every input is constant: there is no path to follow.")
         result = search_alternating(
-            problem,
-            alphas,
-            max_iter=parameters.check_integer("max_iter", max_iter, 1),
-            tol=parameters.check_tolerance(tol),
-            race=False,
-            report=report,
+            problem, alphas, max_iter=model.max_iter, tol=model.tol, race=False, report=report
         )
         table = result.table(problem.y_spread)
         states = [candidate.state for candidate in result.candidates]

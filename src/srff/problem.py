@@ -29,8 +29,9 @@ class Problem:
     """Training rows and perhaps validation rows behind engines, and the random draws.
 
     ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex.  Columns that do
-    not vary have zeros in both, and no solver gives them a scale.  ``refit`` says that validation rows were taken from the training rows and
-    come back for the last solve.
+    not vary have zeros in both, and no solver gives them a scale.  ``refit`` says that validation
+    rows were taken from the training rows and come back for the last solve.  ``learnable`` is
+    False if the target or every input is constant.
     """
 
     training: Engine
@@ -42,6 +43,7 @@ class Problem:
     b: np.ndarray
     scale: np.ndarray
     sigma: float | None
+    learnable: bool
 
     @property
     def budget(self) -> float:
@@ -182,4 +184,5 @@ def prepare(
         b=b,
         scale=scale,
         sigma=sigma,
+        learnable=bool(y_varies.any() and varies.any()),
     )

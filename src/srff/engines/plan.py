@@ -75,7 +75,8 @@ class BlockPlan:
             raise ValueError(
                 f"memory_limit of {memory_limit:.3g} bytes is too small: blocks of {rows} rows "
                 f"with {n_features} columns and n_components={n_components} on {n_threads} threads "
-                f"need {working(rows):.3g} bytes. Raise memory_limit or lower n_components or n_jobs."
+                f"need {working(rows):.3g} bytes. Raise memory_limit, or lower n_components or "
+                "n_jobs."
             )
         return cls(rows, cached=working(rows) + item * n_rows * n_features <= memory_limit)
 

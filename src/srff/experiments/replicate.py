@@ -128,10 +128,8 @@ class BudgetSearch:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> SRFFRegressor:
         """The best of the models at each budget."""
-        models = [
-            clone(self.model).set_params(budget=factor * self.model.budget).fit(X, y)
-            for factor in self.FACTORS
-        ]
+        budgets = [factor * float(self.model.budget) for factor in self.FACTORS]
+        models = [clone(self.model).set_params(budget=b).fit(X, y) for b in budgets]
         return models[int(np.argmin([chosen_error(m) for m in models]))]
 
 
