@@ -67,30 +67,20 @@ def test_first_derivatives_are_those_of_the_kernel():
     X, _ = rows(n=5)
     K, Z, _ = derivative_matrices(X, SIGMA)
     e = 1e-5 * np.eye(3)
-    for i, s in enumerate(X):
-        for j, t in enumerate(X):
-            assert K[i, j] == pytest.approx(kernel(s, t), rel=1e-12)
-            slopes = [(kernel(s + e[a], t) - kernel(s - e[a], t)) / 2e-5 for a in range(3)]
-            np.testing.assert_allclose(Z.reshape(3, 5, 5)[:, i, j], slopes, atol=1e-9)
+    for i, j, a in np.ndindex(5, 5, 3):
+        assert K[i, j] == pytest.approx(kernel(X[i], X[j]), rel=1e-12)
+        slope = (kernel(X[i] + e[a], X[j]) - kernel(X[i] - e[a], X[j])) / 2e-5
+        assert Z.reshape(3, 5, 5)[a, i, j] == pytest.approx(slope, abs=1e-9)
 
 
 def test_second_derivatives_are_those_of_the_kernel():
     X, _ = rows(n=4)
     _, _, L = derivative_matrices(X, SIGMA)
-    h, e = 1e-4, 1e-4 * np.eye(3)
-    for i, s in enumerate(X):
-        for j, t in enumerate(X):
-            mixed = [
-                [
-                    sum(
-                        p * q * kernel(s + p * e[a], t + q * e[b]) for p in (1, -1) for q in (1, -1)
-                    )
-                    for b in range(3)
-                ]
-                for a in range(3)
-            ]
-            block = L.reshape(3, 4, 3, 4)[:, i, :, j]
-            np.testing.assert_allclose(block, np.array(mixed) / (4 * h**2), atol=1e-7)
+    e = 1e-4 * np.eye(3)
+    signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    for i, j, a, b in np.ndindex(4, 4, 3, 3):
+        mixed = sum(p * q * kernel(X[i] + p * e[a], X[j] + q * e[b]) for p, q in signs) / 4e-8
+        assert L.reshape(3, 4, 3, 4)[a, i, b, j] == pytest.approx(mixed, abs=1e-7)
 
 
 @GRAMS

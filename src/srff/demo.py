@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyRegressor
@@ -12,7 +13,7 @@ from srff.datasets import make_se1
 from srff.datasets.synthetic import Truth
 from srff.estimators import RFFRegressor, SRFFRegressor
 
-N_TRAIN, N_TEST = 5000, 5000
+N_TRAIN, N_VALIDATION, N_TEST = 5000, 1000, 5000
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,21 @@ class DemoResult:
 
 
 def run_demo(n_samples: int = N_TRAIN, random_state: int = 0, verbose: int = 1) -> DemoResult:
-    """Fit SE1 and measure the error on rows that no model has seen."""
-    data = make_se1(n_samples + N_TEST, random_state, return_truth=True)
-    train, test = slice(0, n_samples), slice(n_samples, None)
-    X, y = data.data[train], data.target[train]
+    """Fit SE1, choose alpha on other rows, measure the error on rows that no model has seen."""
+    data = make_se1(n_samples + N_VALIDATION + N_TEST, random_state, return_truth=True)
+    cuts = (n_samples, n_samples + N_VALIDATION)
+    X, X_validation, X_test = np.split(data.data, cuts)
+    y, y_validation, y_test = np.split(data.target, cuts)
+    held_out = (X_validation, y_validation)
+    common: dict[str, Any] = {"random_state": random_state, "validation": held_out}
     models = {
         "mean of the target": DummyRegressor(),
-        "random features, all variables (RFF)": RFFRegressor(random_state=random_state),
-        "sparse random features (SRFF)": SRFFRegressor(random_state=random_state, verbose=verbose),
+        "random features, all variables (RFF)": RFFRegressor(**common),
+        "sparse random features (SRFF)": SRFFRegressor(verbose=verbose, **common),
     }
     errors = {
-        name: root_mean_squared_error(data.target[test], m.fit(X, y).predict(data.data[test]))
-        for name, m in models.items()
+        name: root_mean_squared_error(y_test, model.fit(X, y).predict(X_test))
+        for name, model in models.items()
     }
     model = models["sparse random features (SRFF)"]
     assert isinstance(model, SRFFRegressor)

@@ -1,0 +1,201 @@
+"""What the regressors share: the checks, the fit around a search, and prediction."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from srff import features, objectives, parameters
+from srff.engines import BlockPlan, Rows, parse_memory
+from srff.kernels import get_kernel
+from srff.problem import DEFAULT_VALIDATION, Problem, prepare
+from srff.progress import Callback, reporting
+from srff.search import SearchResult
+from srff.threads import Threads, count_threads, one_blas_thread
+
+
+class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
+    """A regressor on random features; a subclass says how it searches."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs: an array or a pandas or polars data frame of numbers.
+        y : array-like of shape (n_samples,)
+            Target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights; a row of weight 2 counts as that row written twice.
+
+        Returns
+        -------
+        self
+        """
+        with (
+            one_blas_thread(),
+            reporting(self.verbose, self.callback) as report,
+            self._prepare(X, y, sample_weight) as problem,
+        ):
+            if problem.learnable:
+                self._store(problem, self._search(problem, report))
+            else:
+                self._store_constant(problem)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target; only the columns that the model uses are read.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        columns = np.flatnonzero(self.scale_)
+        if not columns.size:
+            return np.full(X.shape[0], self.intercept_)
+        dtype = self.block_dtype_
+        center, spread = self.center_[columns], self.spread_[columns]
+        W, b, a = (p.astype(dtype) for p in (self.frequencies_, self.offsets_, self.coef_))
+
+        def block(rows: Rows) -> np.ndarray:
+            U = ((X[rows][:, columns] - center) / spread).astype(dtype)
+            return features.predict(U, W, b, a)
+
+        n_threads = count_threads(self.n_jobs)
+        plan = BlockPlan.choose(
+            X.shape[0], columns.size, W.shape[1], dtype, n_threads, parse_memory(self.memory_limit)
+        )
+        y = np.empty(X.shape[0])
+        threads = Threads(n_threads)
+        blocks = plan.blocks(X.shape[0])
+        with one_blas_thread():
+            try:
+                for rows, values in zip(blocks, threads.map(block, blocks), strict=True):
+                    y[rows] = values
+            finally:
+                threads.close()
+        y += self.intercept_
+        return y
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Check parameters and data, and make them a problem."""
+        self._check_parameters()
+        X, y = self._validate(X, y, ensure_min_samples=2)
+        parameters.check_names(getattr(self, "feature_names_in_", None))
+        weight = parameters.check_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            used = weight > 0
+            X, y, weight = X[used], y[used], weight[used]
+        return prepare(
+            X,
+            y,
+            weight,
+            check_random_state(self.random_state),
+            kernel=get_kernel(self.kernel),
+            n_components=self.n_components,
+            budget=None if self.budget == "auto" else self.budget,
+            validation=self._check_validation(),
+            dtype=self.dtype,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            memory_limit=self.memory_limit,
+        )
+
+    def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """scikit-learn's checks; an error says in which column the bad value is.
+
+        Returns X, or X and y as a column of float64.
+        """
+        if y:
+            checks["y_numeric"] = True
+        try:
+            checked = validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
+        except ValueError as error:
+            raise ValueError(f"{error}{parameters.bad_value(X)}") from None
+        return (checked[0], checked[1].astype(np.float64)[:, None]) if y else checked
+
+    @abstractmethod
+    def _search(self, problem: Problem, report: Callback) -> SearchResult:
+        """The candidates and the choice among them."""
+
+    def _alphas(self) -> np.ndarray | None:
+        return None if self.alpha == "auto" else np.array([self.alpha], dtype=np.float64)
+
+    def _check_parameters(self) -> None:
+        get_kernel(self.kernel)
+        parameters.check_integer("n_components", self.n_components, 1)
+        parameters.check_positive("alpha", self.alpha, or_text="auto")
+        parameters.check_positive("budget", self.budget, or_text="auto")
+        parameters.check_dtype(self.dtype)
+        parse_memory(self.memory_limit)
+        if not isinstance(self.device, str):
+            raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
+
+    def _check_validation(self) -> float | tuple[np.ndarray, np.ndarray] | None:
+        """A fraction, a checked pair, or None where there is nothing to choose."""
+        if self.validation is None:
+            return DEFAULT_VALIDATION if self.alpha == "auto" else None
+        if not isinstance(self.validation, tuple | list):
+            return parameters.check_fraction("validation", self.validation)
+        if len(self.validation) != 2:
+            raise ValueError(
+                f"validation must be a pair (X, y), got {len(self.validation)} things."
+            )
+        return self._validate(*self.validation, reset=False)
+
+    def _store(self, problem: Problem, result: SearchResult) -> None:
+        state = result.best.state
+        columns = np.flatnonzero(state.scale)
+        coef = state.coef
+        if problem.refit:
+            coef = objectives.ridge(problem.statistics_of_all_rows(state.scale), state.alpha)
+        self.scale_ = state.scale
+        self.frequencies_ = state.scale[columns, None] * problem.E[columns]
+        self.offsets_ = problem.b
+        self.coef_ = coef[:, 0] * problem.y_spread
+        self.alpha_ = float(state.alpha)
+        self.objective_ = np.array(state.objective)
+        self.n_iter_ = max(state.n_iter, 1)
+        self.path_ = result.table(problem.y_spread)
+        self._store_common(problem)
+
+    def _store_constant(self, problem: Problem) -> None:
+        """The model of data without anything to learn: the mean, and no variable."""
+        what = "The target is" if problem.scale.any() else "Every input is"
+        warnings.warn(
+            f"{what} constant: the model predicts the mean and selects no variable.",
+            UserWarning,
+            stacklevel=3,
+        )
+        self.scale_ = np.zeros(problem.scale.size)
+        self.frequencies_ = np.zeros((0, problem.b.size))
+        self.offsets_ = problem.b
+        self.coef_ = np.zeros(problem.b.size)
+        self.alpha_ = float("nan") if self.alpha == "auto" else float(self.alpha)
+        self.objective_ = np.zeros(1)
+        self.n_iter_ = 1
+        self.path_ = SearchResult([], 0).table(1.0)
+        self._store_common(problem)
+
+    def _store_common(self, problem: Problem) -> None:
+        s = problem.standardisation
+        self.center_, self.spread_ = s.center, s.spread
+        self.intercept_ = float(s.y_center[0])
+        self.budget_ = problem.budget
+        self.sigma_ = problem.sigma
+        self.block_dtype_ = problem.dtype
+        self.n_passes_ = problem.n_passes
