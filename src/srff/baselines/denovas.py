@@ -212,7 +212,7 @@ def selected(v: Function) -> np.ndarray:
     return norms(v.beta) >= BOUNDARY
 
 
-class DenovasBaseline(Baseline):
+class Denovas(Baseline):
     """Denovas [1]_, then kernel ridge regression on what it selects.
 
     The norms of the model's partial derivatives are penalised; a variable is selected if it has a
@@ -272,9 +272,9 @@ class DenovasBaseline(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from srff.baselines import DenovasBaseline
+    >>> from srff.baselines import Denovas
     >>> X = np.random.default_rng(0).normal(size=(100, 4))
-    >>> DenovasBaseline(random_state=0).fit(X, X[:, 1] * np.sin(X[:, 2])).selected_
+    >>> Denovas(random_state=0).fit(X, X[:, 1] * np.sin(X[:, 2])).selected_
     array([1, 2])
     """
 

@@ -30,7 +30,7 @@ BASELINES = {
     "Lasso": "LassoBaseline",
     "SPAM": "SPAM",
     "HSIC": "HSICLasso",
-    "Denovas": "DenovasBaseline",
+    "Denovas": "Denovas",
 }
 """Classes of :mod:`srff.baselines` by their name in the tables."""
 
@@ -101,6 +101,7 @@ def paper_budget(X: np.ndarray, max_rows: int, seed: int) -> float:
 def build(cell: Cell, train: Pair, validation: Pair, replicate: int, settings: Settings) -> Any:
     """The method of a cell, ready to fit."""
     from srff import baselines
+    from srff.baselines.denovas import check_memory
 
     common: dict[str, Any] = {"validation": validation, "random_state": replicate}
     if cell.method in ("RFF", "SRFF", "SRFF-b"):
@@ -114,7 +115,10 @@ def build(cell: Cell, train: Pair, validation: Pair, replicate: int, settings: S
         model = SRFFRegressor(max_iter=MAX_ITER, **common)
         return model if cell.method == "SRFF" else BudgetSearch(model)
     if cell.method == "Denovas":
-        common["memory_limit"] = settings.memory_limit
+        # As published it stores its matrices, and must fit; the products are the same without.
+        shape, n_held = train[0].shape, validation[0].shape[0]
+        check_memory(shape, n_held, stored=True, limit=settings.memory_limit)
+        common |= {"memory_limit": settings.memory_limit, "matrices": "implicit"}
     return getattr(baselines, BASELINES[cell.method])(**common)
 
 
