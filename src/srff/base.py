@@ -72,7 +72,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         W, b, a = (p.astype(dtype) for p in (self.frequencies_, self.offsets_, self.coef_))
 
         def block(rows: Rows) -> np.ndarray:
-            U = ((X[rows][:, columns] - center) / spread).astype(dtype)
+            U = np.ascontiguousarray((X[rows][:, columns] - center) / spread, dtype=dtype)
             return features.predict(U, W, b, a)
 
         n_threads = count_threads(self.n_jobs)

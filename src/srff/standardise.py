@@ -33,7 +33,8 @@ def center_and_spread(
     first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for rows in blocks:
         w = np.ones(rows.stop - rows.start) if weight is None else weight[rows]
-        U = (X[rows] - middle) / unit
+        # One memory order, so that the sums have the same bits for every order of X.
+        U = np.ascontiguousarray((X[rows] - middle) / unit)
         total += w.sum()
         first += w @ U
         second += w @ np.square(U)
