@@ -47,15 +47,14 @@ def phases(X: Array, W: Array, b: Array) -> Array:
 
 def random_features(X: Array, W: Array, b: Array) -> Array:
     """``Z = sqrt(2 / D) cos(X W + b)``, equation (randFeat2) of the paper."""
-    xp = array_namespace(X, W)
-    Z = xp.cos(phases(X, W, b))
+    Z = _cosines(X, W, b)
     Z *= _amplitude(W)
     return Z
 
 
 def predict(X: Array, W: Array, b: Array, a: Array) -> Array:
     """``Z a``."""
-    return random_features(X, W, b) @ a
+    return (_cosines(X, W, b) @ a) * _amplitude(W)
 
 
 def statistics(
@@ -63,16 +62,22 @@ def statistics(
 ) -> tuple[Array, Array, Array]:
     """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block."""
     xp = array_namespace(X, W)
-    Z, Y = _weighted(random_features(X, W, b), Y, weight)
-    return Z.T @ Z, Z.T @ Y, xp.sum(Y * Y)
+    amplitude = _amplitude(W)
+    C = _cosines(X, W, b)
+    if weight is not None:
+        # The square root on either side keeps C'C a symmetric product.
+        root = xp.sqrt(weight)[:, None]
+        C *= root
+        Y = Y * root
+    return (C.T @ C) * amplitude**2, (C.T @ Y) * amplitude, xp.sum(Y * Y)
 
 
 def loss(X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array) -> tuple[Array]:
     """``||Y - Z a||^2`` of one block."""
     xp = array_namespace(X, W)
-    Z, Y = _weighted(random_features(X, W, b), Y, weight)
-    r = Y - Z @ a
-    return (xp.sum(r * r),)
+    r = Y - predict(X, W, b, a)
+    square = r * r
+    return (xp.sum(square if weight is None else square * weight[:, None]),)
 
 
 def loss_pull_back(
@@ -87,12 +92,16 @@ def loss_pull_back(
     amplitude = _amplitude(W)
     T = phases(X, W, b)
     r = Y - (xp.cos(T) @ a) * amplitude
-    value = r * r if weight is None else r * r * weight[:, None]
-    if weight is not None:
-        r = r * weight[:, None]
+    weighted = r if weight is None else r * weight[:, None]
+    value = xp.sum(r * weighted)
     S = xp.sin(T)
-    S *= r @ a.T
-    return xp.sum(value), (X.T @ S) * (2 * amplitude)
+    if a.shape[1] == 1:
+        # X' [S * (r a')] = [(X * r)' S] * a': no further array of the size of S is needed.
+        dW = ((X * weighted).T @ S) * a.T
+    else:
+        S *= weighted @ a.T
+        dW = X.T @ S
+    return value, dW * (2 * amplitude)
 
 
 def pull_back(
@@ -119,10 +128,6 @@ def _amplitude(W: Array) -> float:
     return math.sqrt(2.0 / W.shape[1])
 
 
-def _weighted(Z: Array, Y: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Rows times the square root of their weight, so that ``Z'Z`` stays a symmetric product."""
-    if weight is None:
-        return Z, Y
-    root = array_namespace(weight).sqrt(weight)[:, None]
-    Z *= root
-    return Z, Y * root
+def _cosines(X: Array, W: Array, b: Array) -> Array:
+    """``cos(T)``: the features but for their amplitude, which is cheaper applied to a product."""
+    return array_namespace(X, W).cos(phases(X, W, b))
