@@ -43,9 +43,8 @@ def test_methods_of_a_replicate_see_the_same_rows():
 def test_every_method_runs_a_replicate(method, monkeypatch):
     if method == "SPAM":
         pytest.importorskip("skglm")
-    monkeypatch.setattr(replicate, "MAX_ITER", 2)
     monkeypatch.setitem(replicate.HELD_OUT, "SE1", 100)
-    result = replicate.run(Cell("SE1", 120, method), 0, Settings())
+    result = replicate.run(Cell("SE1", 120, method), 0, Settings(max_iter=2))
     assert result.status == "ok"
     assert 0.1 < result.rmse < 1
     assert result.version
@@ -110,11 +109,26 @@ def test_a_results_file_of_another_kind_is_refused(tmp_path):
         results.read(tmp_path)
 
 
+def test_results_of_other_settings_are_not_mixed(tmp_path):
+    results.write_settings(tmp_path, Settings())
+    results.write_settings(tmp_path, Settings(device="cuda"))
+    with pytest.raises(ValueError, match="other settings"):
+        results.write_settings(tmp_path, Settings(max_iter=7))
+
+
 def test_the_plan_leaves_out_what_is_done_and_what_cannot_run():
     finished = [outcome("Mean", number=0), outcome("Denovas", math.nan, 0, "memory: too much")]
     cells = [Cell("SE1", 1000, m) for m in ("Mean", "Denovas", "SRFF")]
     tasks = [(cell.method, number) for cell, number in runner.plan(cells, 2, finished)]
     assert tasks == [("SRFF", 0), ("Mean", 1), ("SRFF", 1)]
+
+
+def test_a_cell_whose_data_were_missing_is_tried_again():
+    missing = outcome("Mean", math.nan, 0, "no data: nowhere", "RMN", 50000)
+    cell = Cell("RMN", 50000, "Mean")
+    assert list(runner.plan([cell], 1, [missing])) == [(cell, 0)]
+    summary = tables.summarise([missing, outcome("Mean", 1.0, 0, "ok", "RMN", 50000)])
+    assert summary.mean == 1.0
 
 
 def test_a_run_resumes_where_it_stopped(tmp_path):

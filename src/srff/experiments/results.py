@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from srff.experiments.paper import Cell
-from srff.experiments.replicate import Outcome
+from srff.experiments.replicate import Outcome, Settings
 
 FILE = "results.csv"
 COLUMNS = [f.name for f in fields(Outcome)]
 _NUMBERS = {"rmse", "seconds", "n_selected", "alpha", "budget"}
 
 
+def write_settings(folder: Path, settings: Settings) -> None:
+    """Put on record what a run is made with; a folder of other settings is not mixed with it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "settings.json"
+    text = json.dumps(settings.written(), indent=1) + "\n"
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{path} records other settings than this run's. Give another --out.")
+    path.write_text(text, encoding="utf-8")
+
+
 def append(folder: Path, outcome: Outcome) -> None:
     """Write one line whole: a run that is killed loses at most the replicates under way."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -30,9 +30,13 @@ class _Worker:
 
 
 def plan(cells: Iterable[Cell], replicates: int, finished: Iterable[Outcome]) -> deque[Task]:
-    """What is left to do: replicate by replicate, cells that cannot run left out."""
-    done = {(Cell(o.problem, o.n, o.method), o.replicate) for o in finished}
-    hopeless = {Cell(o.problem, o.n, o.method) for o in finished if o.status != "ok"}
+    """What is left to do: replicate by replicate, cells that cannot run left out.
+
+    Data that were missing may have come: such a cell is tried again.
+    """
+    tried = [o for o in finished if not o.status.startswith("no data")]
+    done = {(Cell(o.problem, o.n, o.method), o.replicate) for o in tried}
+    hopeless = {Cell(o.problem, o.n, o.method) for o in tried if o.status != "ok"}
     unique = list(dict.fromkeys(cells))
     return deque(
         (cell, r)
@@ -57,7 +61,7 @@ def reproduce(
     A replicate that takes longer than ``time_limit`` seconds is stopped; the rest of a cell whose
     replicate could not run is left out, with the reason in its line.
     """
-    cells = list(cells)
+    results.write_settings(folder, settings)
     tasks = plan(cells, replicates, results.read(folder))
     total, done = len(tasks), 0
     context = multiprocessing.get_context("spawn")
