@@ -30,10 +30,9 @@ def test_synthetic_shapes_seeds_and_truth(make, truth):
     assert X.shape == (30, truth.n_features)
     assert y.shape == (30,)
     assert X.dtype == y.dtype == np.float64
-    again = make(30, random_state=np.random.RandomState(3), return_truth=True)
-    np.testing.assert_array_equal(again.data, X)
-    np.testing.assert_array_equal(again.target, y)
-    assert again.truth is truth
+    again, target = make(30, random_state=np.random.RandomState(3))
+    np.testing.assert_array_equal(again, X)
+    np.testing.assert_array_equal(target, y)
     assert not np.array_equal(make(30, random_state=4)[0], X)
     assert make()[1].shape == (1000,)
 

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.dummy import DummyRegressor
 from sklearn.metrics import root_mean_squared_error
 
-from srff.datasets import make_se1
-from srff.datasets.synthetic import Truth
+from srff.datasets import SE1, Truth, make_se1
 from srff.estimators import RFFRegressor, SRFFRegressor
 
 N_TRAIN, N_VALIDATION, N_TEST = 5000, 1000, 5000
@@ -27,10 +26,10 @@ class DemoResult:
 
 def run_demo(n_samples: int = N_TRAIN, random_state: int = 0, verbose: int = 1) -> DemoResult:
     """Fit SE1, choose alpha on other rows, measure the error on rows that no model has seen."""
-    data = make_se1(n_samples + N_VALIDATION + N_TEST, random_state, return_truth=True)
+    rows, target = make_se1(n_samples + N_VALIDATION + N_TEST, random_state)
     cuts = (n_samples, n_samples + N_VALIDATION)
-    X, X_validation, X_test = np.split(data.data, cuts)
-    y, y_validation, y_test = np.split(data.target, cuts)
+    X, X_validation, X_test = np.split(rows, cuts)
+    y, y_validation, y_test = np.split(target, cuts)
     held_out = (X_validation, y_validation)
     common: dict[str, Any] = {"random_state": random_state, "validation": held_out}
     models = {
@@ -44,5 +43,5 @@ def run_demo(n_samples: int = N_TRAIN, random_state: int = 0, verbose: int = 1) 
     }
     model = models["sparse random features (SRFF)"]
     assert isinstance(model, SRFFRegressor)
-    errors["the noise: nothing can be better"] = data.truth.noise_floor
-    return DemoResult(data.truth, model, {k: float(np.round(v, 6)) for k, v in errors.items()})
+    errors["the noise: nothing can be better"] = SE1.noise_floor
+    return DemoResult(SE1, model, {k: float(np.round(v, 6)) for k, v in errors.items()})

@@ -140,16 +140,9 @@ def search_alternating(
                 candidate.validation_error = problem.validation_error(state.scale, state.coef)
                 candidate.seconds += time.perf_counter() - begun
                 done += 1
-                best = np.sqrt(min(c.validation_error for c in candidates))
                 total = done + _planned(running, rungs[position:])
-                report(
-                    Progress(
-                        f"iteration {state.n_iter}",
-                        done,
-                        total,
-                        f"{len(running)} alphas, best error {best * problem.y_spread:.4g}",
-                    )
-                )
+                message = _message(candidates, len(running), problem.y_spread)
+                report(Progress(f"iteration {state.n_iter}", done, total, message))
         if iteration < max_iter:
             for candidate in sorted(running, key=lambda c: c.promise)[left:]:
                 candidate.stopped = True
@@ -157,6 +150,14 @@ def search_alternating(
                 candidate.error_at_rung = candidate.validation_error
     errors = [np.inf if c.stopped else c.validation_error for c in candidates]
     return SearchResult(candidates, lowest(errors) if len(candidates) > 1 else 0)
+
+
+def _message(candidates: list[Candidate], running: int, y_spread: float) -> str:
+    """A few words on the state: the best validation error, or the one candidate's objective."""
+    if len(candidates) == 1:
+        return f"objective {candidates[0].state.objective[-1]:.4g}"
+    best = np.sqrt(min(c.validation_error for c in candidates)) * y_spread
+    return f"{running} alphas, best error {best:.4g}"
 
 
 def _planned(running: list[Candidate], rungs: list[tuple[int, int]]) -> int:
