@@ -97,7 +97,9 @@ def reproduce(
     device: Annotated[
         str, typer.Option(help="Where RFF and SRFF are fitted: cpu or cuda.")
     ] = "cpu",
-    jobs: Annotated[int, typer.Option(min=1, help="Replicates at a time.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Replicates at a time; one a core, or one on a GPU.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the results file.")] = None,
     mining: Annotated[
         Path | None, typer.Option(help="Kaggle's csv of the mining data, for RMN.")
@@ -107,7 +109,7 @@ def reproduce(
     ] = None,
     memory_limit: Annotated[str, typer.Option(help="Most memory for Denovas.")] = "8GB",
     quick: Annotated[
-        bool, typer.Option("--quick", help="3 replicates, 5,000 rows, 50 iterations, 120 s each.")
+        bool, typer.Option("--quick", help="3 replicates, 5,000 rows, 25 iterations, 120 s each.")
     ] = False,
 ) -> None:
     """Run the paper's experiments and print its tables with ours beside them.
@@ -132,6 +134,8 @@ def reproduce(
     from srff.progress import reporting
     from srff.threads import count_threads
 
+    cores = count_threads(None)
+    jobs = jobs or (cores if device == "cpu" else 1)
     out = out or Path("reproduction-quick" if quick else "reproduction")
     asked = _choices("TABLE", tables or [*TABLES, "figure"], (*TABLES, "figure"))
     wanted = set(_choices("--methods", methods.split(",") if methods else METHODS, METHODS))
@@ -146,10 +150,10 @@ def reproduce(
     cells = [c for c in cells if c.method in wanted and (allowed is None or c.n in allowed)]
     settings = Settings(
         device=device,
-        n_jobs=max(1, count_threads(None) // jobs),
+        n_jobs=max(1, cores // jobs),
         mining_path=None if mining is None else str(mining),
         memory_limit=memory_limit,
-        max_iter=50 if quick else Settings.max_iter,
+        max_iter=25 if quick else Settings.max_iter,
     )
     try:
         with reporting(verbose=1) as report:
