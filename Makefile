@@ -1,7 +1,7 @@
 # Each target makes .venv and installs what it needs on a fresh machine.
 PYTHON ?= python3
 BIN := .venv/bin
-TORCH ?= no
+ARGS ?=
 
 .PHONY: demo test check lint format clean
 
@@ -9,13 +9,13 @@ demo: .venv/installed
 	$(BIN)/srff demo
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(ARGS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(MAKE) test ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=95"
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .
