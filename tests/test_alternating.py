@@ -36,7 +36,8 @@ def problem(ring):
 def solve(problem, alpha=1e-3, **options):
     (state,) = start(problem.training_statistics(problem.scale), problem.scale, np.array([alpha]))
     settings = {"max_iter": 100, "tol": 1e-6} | options
-    return alternating(problem.training, problem.E, problem.b, state, **settings)
+    *_, state = alternating(problem.training, problem.E, problem.b, state, **settings)
+    return state
 
 
 @pytest.mark.parametrize("alpha", [1e-1, 1e-3, 1e-6])

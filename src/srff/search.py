@@ -13,7 +13,7 @@ from srff import objectives
 from srff.features import Statistics
 from srff.problem import Problem
 from srff.progress import Callback, Progress
-from srff.solvers.alternating import AlternatingState, advance, start
+from srff.solvers.alternating import AlternatingState, alternating, start
 
 N_ALPHAS = 50
 SMALLEST_ALPHA = 1e-7
@@ -133,9 +133,10 @@ def search_alternating(
     for position, (iteration, left) in enumerate(rungs):
         running = [c for c in running if not c.stopped]
         for candidate in running:
-            while not candidate.state.converged and candidate.state.n_iter < iteration:
-                begun = time.perf_counter()
-                state = advance(problem.training, E, b, candidate.state, tol=tol)
+            begun = time.perf_counter()
+            for state in alternating(
+                problem.training, E, b, candidate.state, max_iter=iteration, tol=tol
+            ):
                 candidate.state = state
                 candidate.validation_error = problem.validation_error(state.scale, state.coef)
                 candidate.seconds += time.perf_counter() - begun
@@ -143,6 +144,7 @@ def search_alternating(
                 total = done + _planned(running, rungs[position:])
                 message = _message(candidates, len(running), problem.y_spread)
                 report(Progress(f"iteration {state.n_iter}", done, total, message))
+                begun = time.perf_counter()
         if iteration < max_iter:
             for candidate in sorted(running, key=lambda c: c.promise)[left:]:
                 candidate.stopped = True

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,11 +88,11 @@ class _LinearBaseline(Baseline):
         self.coef_ = coef / spread
         self.intercept_ = float(mean - center @ self.coef_)
 
+    @abstractmethod
     def _choose(
         self, X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray
     ) -> np.ndarray:
         """Coefficients for centred data."""
-        raise NotImplementedError
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
         return X @ self.coef_ + self.intercept_

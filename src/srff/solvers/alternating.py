@@ -11,7 +11,7 @@ and backtracking on the first term at that ``a``.  Neither ever raises J.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,13 +91,11 @@ def alternating(
     max_iter: int,
     tol: float,
     max_inner: int = INNER_STEPS,
-    callback: Callable[[AlternatingState], None] = lambda state: None,
-) -> AlternatingState:
-    """Outer iterations from ``state`` until convergence or ``max_iter`` of them in all."""
+) -> Iterator[AlternatingState]:
+    """Outer iterations from ``state``, one state each, to convergence or ``max_iter`` in all."""
     while not state.converged and state.n_iter < max_iter:
         state = advance(engine, E, b, state, tol=tol, max_inner=max_inner)
-        callback(state)
-    return state
+        yield state
 
 
 def _frequencies(scale: np.ndarray, E: np.ndarray, columns: np.ndarray) -> np.ndarray:
