@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from srff import features, objectives, parameters
+from srff import features, parameters
 from srff.engines import BlockPlan, Rows, parse_memory
 from srff.kernels import get_kernel
+from srff.models import Model, path_table, refitted
 from srff.problem import DEFAULT_VALIDATION, Problem, prepare
 from srff.progress import Callback, reporting
-from srff.search import SearchResult
 from srff.threads import Threads, count_threads, one_blas_thread
 
 
@@ -45,7 +45,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             self._prepare(X, y, sample_weight) as problem,
         ):
             if problem.learnable:
-                self._store(problem, self._search(problem, report))
+                self._store(problem, *self._search(problem, report))
             else:
                 self._store_constant(problem)
         return self
@@ -68,11 +68,10 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         if not columns.size:
             return np.full(X.shape[0], self.intercept_)
         dtype = self.block_dtype_
-        center, spread = self.center_[columns], self.spread_[columns]
         W, b, a = (p.astype(dtype) for p in (self.frequencies_, self.offsets_, self.coef_))
 
         def block(rows: Rows) -> np.ndarray:
-            U = np.ascontiguousarray((X[rows][:, columns] - center) / spread, dtype=dtype)
+            U = np.ascontiguousarray(self.input_map_(X[rows][:, columns]), dtype=dtype)
             return features.predict(U, W, b, a)
 
         n_threads = count_threads(self.n_jobs)
@@ -106,9 +105,10 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             weight,
             check_random_state(self.random_state),
             kernel=get_kernel(self.kernel),
-            n_components=self.n_components,
+            n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
             validation=self._check_validation(),
+            transform=getattr(self, "inputs", "standard"),
             dtype=self.dtype,
             device=self.device,
             n_jobs=self.n_jobs,
@@ -129,15 +129,16 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         return (checked[0], checked[1].astype(np.float64)[:, None]) if y else checked
 
     @abstractmethod
-    def _search(self, problem: Problem, report: Callback) -> SearchResult:
-        """The candidates and the choice among them."""
+    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+        """The chosen model, and a table with a row for each candidate."""
 
     def _alphas(self) -> np.ndarray | None:
         return None if self.alpha == "auto" else np.array([self.alpha], dtype=np.float64)
 
     def _check_parameters(self) -> None:
         get_kernel(self.kernel)
-        parameters.check_integer("n_components", self.n_components, 1)
+        if self.n_components != "auto":
+            parameters.check_integer("n_components", self.n_components, 1, or_text="auto")
         parameters.check_positive("alpha", self.alpha, or_text="auto")
         parameters.check_positive("budget", self.budget, or_text="auto")
         parameters.check_dtype(self.dtype)
@@ -148,7 +149,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
     def _check_validation(self) -> float | tuple[np.ndarray, np.ndarray] | None:
         """A fraction, a checked pair, or None where there is nothing to choose."""
         if self.validation is None:
-            return DEFAULT_VALIDATION if self.alpha == "auto" else None
+            return DEFAULT_VALIDATION if self._chooses() else None
         if not isinstance(self.validation, tuple | list):
             return parameters.check_fraction("validation", self.validation)
         if len(self.validation) != 2:
@@ -157,20 +158,26 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             )
         return self._validate(*self.validation, reset=False)
 
-    def _store(self, problem: Problem, result: SearchResult) -> None:
-        state = result.best.state
-        columns = np.flatnonzero(state.scale)
-        coef = state.coef
-        if problem.refit:
-            coef = objectives.ridge(problem.statistics_of_all_rows(state.scale), state.alpha)
-        self.scale_ = state.scale
-        self.frequencies_ = state.scale[columns, None] * problem.E[columns]
-        self.offsets_ = problem.b
-        self.coef_ = coef[:, 0] * problem.y_spread
-        self.alpha_ = float(state.alpha)
-        self.objective_ = np.array(state.objective)
-        self.n_iter_ = max(state.n_iter, 1)
-        self.path_ = result.table(problem.y_spread)
+    def _chooses(self) -> bool:
+        """Whether the fit needs validation rows."""
+        return self.alpha == "auto"
+
+    def _store(self, problem: Problem, model: Model, table: dict[str, np.ndarray]) -> None:
+        model = refitted(problem, model)
+        p = model.prediction()
+        self.scale_ = np.zeros(problem.scale.size)
+        self.scale_[p.columns] = model.scale()
+        used = self.scale_[p.columns] > 0
+        columns = p.columns[used]
+        self.frequencies_, self.offsets_ = p.W[used], p.b
+        self.coef_ = p.a[:, 0] * problem.y_spread
+        self.alpha_ = float(model.alpha)
+        self.budget_ = float(self.scale_.sum())
+        self.objective_ = np.array(model.objective)
+        self.n_iter_ = max(len(model.objective) - 1, 1)
+        self.path_ = table
+        self.model_kind_ = model.kind
+        self.input_map_ = problem.views[model.transform].transform.take(columns)
         self._store_common(problem)
 
     def _store_constant(self, problem: Problem) -> None:
@@ -186,16 +193,17 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         self.offsets_ = problem.b
         self.coef_ = np.zeros(problem.b.size)
         self.alpha_ = float("nan") if self.alpha == "auto" else float(self.alpha)
+        self.budget_ = problem.budget
         self.objective_ = np.zeros(1)
         self.n_iter_ = 1
-        self.path_ = SearchResult([], 0).table(1.0)
+        self.path_ = path_table([], 1.0)
+        self.model_kind_ = "mean"
+        self.input_map_ = problem.standard.take(np.zeros(0, dtype=np.intp))
         self._store_common(problem)
 
     def _store_common(self, problem: Problem) -> None:
-        s = problem.standardisation
-        self.center_, self.spread_ = s.center, s.spread
-        self.intercept_ = float(s.y_center[0])
-        self.budget_ = problem.budget
+        self.center_, self.spread_ = problem.standard.center, problem.standard.spread
+        self.intercept_ = float(problem.y_center[0])
         self.sigma_ = problem.sigma
         self.block_dtype_ = problem.dtype
         self.n_passes_ = problem.n_passes

@@ -12,20 +12,35 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from srff import parameters
+from srff.automatic import FACTORS, Settings, automatic
 from srff.base import RandomFeatureRegressor
+from srff.models import Model, path_table
 from srff.problem import Problem
 from srff.progress import Callback
-from srff.search import SearchResult, search_alternating, search_ridge
+from srff.search import search_alternating, search_profile, search_ridge
 
-SOLVERS = ("alternating",)
+SOLVERS = ("profile", "alternating")
+REFINEMENTS = ("auto", "metric", "frequencies")
+INPUTS = ("auto", "standard", "quantile")
+DESCENT = 30
+"""Iterations of one descent."""
+
+N_WIDE, N_FREE = 2048, 800
+"""Features of a metric's last model, and free frequencies, where ``n_components="auto"`` may choose
+so many."""
 
 
 class SRFFRegressor(SelectorMixin, RandomFeatureRegressor):
     """Nonlinear regression that finds the variables it needs: sparse random Fourier features.
 
-    Kernel ridge regression on random features ``Z = sqrt(2/D) cos(X diag(gamma) E + b)`` whose
-    scales ``gamma`` are learned with the model on a simplex, so that the scale of a variable that
-    does not help is exactly zero [1]_.
+    Kernel ridge regression on random features ``Z = sqrt(2/D) cos(X W + b)`` whose frequencies are
+    learned with the model, so that the scale of a variable that does not help is exactly zero.
+
+    By default the variables are found by elimination: frequencies are learned on many variables,
+    the least used leave, and so on; the smallest model that is not significantly worse than the
+    best on the validation rows says which variables are kept, and the best of several kinds of
+    model on these is returned.  ``solver="alternating", refine=None`` is the method of the paper
+    [1]_, with ``W = diag(gamma) E`` and ``gamma`` on a simplex.
 
     Inputs and target are standardised inside.
 
@@ -35,25 +50,37 @@ class SRFFRegressor(SelectorMixin, RandomFeatureRegressor):
 default="gaussian"
         The kernel whose spectral measure the frequencies ``E`` are drawn from: a name, an object
         of :mod:`srff.kernels` such as ``Matern(nu=2)``, or a function ``(rng, size) -> draws``.
-    n_components : int, default=300
-        Number of random features, D.
+    n_components : int or "auto", default="auto"
+        Number of random features, D.  "auto" is as many as rows, but from 50 to 300, and many more
+        for the last model where they help.
     alpha : float or "auto", default="auto"
-        Ridge penalty per row.  "auto" chooses among 50 values, log-spaced below the largest
-        eigenvalue of the features' second moments, by validation error.
+        Ridge penalty per row.  "auto" chooses by validation error.
     budget : float or "auto", default="auto"
-        The sum of the scales.  "auto" is the paper's d / sigma, with sigma the median distance to
-        the 20 nearest neighbours among at most 1,000 rows.
-    solver : {"alternating"}, default="alternating"
-        "alternating" is the paper's Algorithm 1.
+        The sum of the scales that the search starts from, and that ``refine=None`` keeps to.  The
+        paper's is d / sigma, with sigma the median distance to the 20 nearest neighbours among at
+        most 1,000 rows.  "auto" is that for ``solver="alternating"``; for "profile" half of it and
+        twice of it are tried too.
+    solver : {"profile", "alternating"}, default="profile"
+        How scales are found.  "profile" solves for the coefficients at every point of the descent;
+        with ``refine=None`` it is a projected descent on the simplex whose alpha follows the
+        evidence.  "alternating" is the paper's Algorithm 1.
+    refine : {"auto", "metric", "frequencies"} or None, default="auto"
+        What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
+        chooses among them and scales alone by validation error.  None keeps to the simplex.
+    inputs : {"auto", "standard", "quantile"}, default="auto"
+        How inputs are brought to a common scale: by their mean and standard deviation, or as normal
+        scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
+        and chooses by validation error.  ``refine=None`` needs "standard" or "auto", the same then.
     validation : float, pair (X, y) or None, default=None
-        What ``alpha="auto"`` is judged on: a fraction of the rows, held out by a hash of their
-        values, or data of its own.  None stands for 0.2, if anything is to be chosen.  Rows held
-        out come back when the coefficients are solved for the last time; a pair is never learned
-        from.
-    max_iter : int, default=100
-        Most outer iterations of the solver.
-    tol : float, default=1e-4
-        The solver stops when the objective's relative decrease in an iteration is below ``tol``.
+        What choices are judged on: a fraction of the rows, held out by a hash of their values, or
+        data of its own.  None stands for 0.2, if anything is to be chosen.  Rows held out come
+        back when the coefficients are solved for the last time; a pair is never learned from.
+    max_iter : int or None, default=None
+        Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
+        "profile".
+    tol : float or None, default=None
+        A descent stops when the objective's relative decrease in an iteration is below ``tol``;
+        None is 1e-4 for ``solver="alternating"`` and 1e-5 for "profile".
     dtype : {"auto", "float32", "float64"}, default="auto"
         Precision of the features.  "auto" is float32 above 500 rows.  Sums over rows and solves
         are in float64.
@@ -74,14 +101,21 @@ default="gaussian"
     Attributes
     ----------
     scale_ : ndarray of shape (n_features_in_,)
-        ``gamma``, for standardised inputs, so that variables can be compared; exactly zero for
-        variables that are not used.  Divide by ``spread_`` for the user's units.
+        How fast the model varies along each variable, for standardised inputs, so that variables
+        can be compared; exactly zero for variables that are not used.  It is ``gamma`` where the
+        model has scales; else the root mean square of the variable's frequencies, each counted by
+        the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
         ``scale_`` as shares of its sum.
     alpha_, budget_ : float
         The values used.
     sigma_ : float or None
-        The kernel's width that ``budget_`` came from, if it did.
+        The kernel's width that the budget came from, if it did.
+    model_kind_ : str
+        "scales", "metric", "wide" (the metric with many more features), "frequencies" (the mean
+        over several draws), "blend" (the mean of the last two kinds) or "mean" (no variable).
+    input_map_ : object
+        The map of the selected inputs to a common scale.
     coef_ : ndarray of shape (n_components,)
         Coefficients of the random features, in the target's units.
     intercept_ : float
@@ -91,8 +125,9 @@ default="gaussian"
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs.
     path_ : dict of arrays
-        One row per candidate: ``alpha``, ``budget``, ``training_error`` and ``validation_error``
-        (RMSE), ``n_variables``, ``n_iter``, ``seconds``, and whether it was ``stopped`` early.
+        One row per candidate: its ``kind`` and ``inputs``, ``alpha``, ``budget``,
+        ``training_error`` and ``validation_error`` (RMSE), ``n_variables``, ``n_iter``,
+        ``seconds``, and whether it was ``stopped`` early.
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
     n_iter_, n_passes_ : int
@@ -110,22 +145,24 @@ default="gaussian"
     >>> from srff import SRFFRegressor
     >>> from srff.datasets import make_se2
     >>> X, y = make_se2(2000, random_state=0)
-    >>> model = SRFFRegressor(alpha=1e-3, random_state=0).fit(X, y)
-    >>> sorted(model.scale_.argsort()[-5:].tolist())
+    >>> model = SRFFRegressor(random_state=0).fit(X, y)
+    >>> model.get_support(indices=True).tolist()
     [10, 11, 12, 13, 14]
     """
 
     def __init__(
         self,
         kernel: Any = "gaussian",
-        n_components: int = 300,
+        n_components: int | str = "auto",
         *,
         alpha: float | str = "auto",
         budget: float | str = "auto",
-        solver: str = "alternating",
+        solver: str = "profile",
+        refine: str | None = "auto",
+        inputs: str = "auto",
         validation: Any = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
+        max_iter: int | None = None,
+        tol: float | None = None,
         dtype: Any = "auto",
         device: str = "cpu",
         memory_limit: str | float | None = None,
@@ -139,6 +176,8 @@ default="gaussian"
         self.alpha = alpha
         self.budget = budget
         self.solver = solver
+        self.refine = refine
+        self.inputs = inputs
         self.validation = validation
         self.max_iter = max_iter
         self.tol = tol
@@ -185,21 +224,70 @@ default="gaussian"
     def _check_parameters(self) -> None:
         super()._check_parameters()
         parameters.check_choice("solver", self.solver, SOLVERS)
-        parameters.check_integer("max_iter", self.max_iter, 1)
-        parameters.check_tolerance(self.tol)
-
-    def _search(self, problem: Problem, report: Callback) -> SearchResult:
-        result = search_alternating(
-            problem, self._alphas(), max_iter=self.max_iter, tol=self.tol, report=report
-        )
-        if not result.best.state.converged:
-            warnings.warn(
-                f"The solver stopped at max_iter={self.max_iter} before the objective's relative "
-                f"decrease was below tol={self.tol}; raise either.",
-                ConvergenceWarning,
-                stacklevel=3,
+        if self.refine is not None:
+            parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
+        parameters.check_choice("inputs", self.inputs, INPUTS)
+        if self.refine is None and self.inputs == "quantile":
+            raise ValueError(
+                "inputs='quantile' needs refine='auto', 'metric' or 'frequencies', got refine=None."
             )
-        return result
+        if self.max_iter is not None:
+            parameters.check_integer("max_iter", self.max_iter, 1)
+        if self.tol is not None:
+            parameters.check_tolerance(self.tol)
+
+    def _limits(self) -> tuple[int, float]:
+        """Iterations of a descent, and the relative decrease that ends it."""
+        max_iter, tol = (100, 1e-4) if self.solver == "alternating" else (DESCENT, 1e-5)
+        return (
+            max_iter if self.max_iter is None else self.max_iter,
+            tol if self.tol is None else self.tol,
+        )
+
+    def _chooses(self) -> bool:
+        return (
+            self.refine is not None
+            or self.alpha == "auto"
+            or (self.solver == "profile" and self.budget == "auto")
+        )
+
+    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+        max_iter, tol = self._limits()
+        factors = FACTORS if self.budget == "auto" else (1.0,)
+        best: Model | None = None
+        models: list[Model] = []
+        if self.solver == "alternating":
+            result = search_alternating(
+                problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
+            )
+            if not result.best.state.converged:
+                warnings.warn(
+                    f"The solver stopped at max_iter={max_iter} before the objective's relative "
+                    f"decrease was below tol={tol}; raise either.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            models = result.models(problem)
+            best = models[result.chosen]
+        elif self.refine is None:
+            best, models = search_profile(
+                problem, self._alphas(), factors=factors, max_iter=max_iter, tol=tol, report=report
+            )
+        if self.refine is not None:
+            settings = Settings(
+                refine=self.refine,
+                max_iter=DESCENT if self.max_iter is None else self.max_iter,
+                tol=1e-5 if self.tol is None else self.tol,
+                alpha=None if self.alpha == "auto" else float(self.alpha),
+                factors=factors,
+                n_wide=N_WIDE if self.n_components == "auto" else 0,
+                n_free=N_FREE if self.n_components == "auto" else 0,
+                start=best,
+            )
+            best, tried = automatic(problem, settings, report)
+            models += tried
+        assert best is not None
+        return best, path_table(models, problem.y_spread)
 
 
 class RFFRegressor(RandomFeatureRegressor):
@@ -280,5 +368,7 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    def _search(self, problem: Problem, report: Callback) -> SearchResult:
-        return search_ridge(problem, self._alphas())
+    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+        result = search_ridge(problem, self._alphas())
+        models = result.models(problem)
+        return models[result.chosen], path_table(models, problem.y_spread)

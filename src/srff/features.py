@@ -82,11 +82,11 @@ def loss(X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array)
 
 def loss_pull_back(
     X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array
-) -> tuple[Array, Array]:
-    """``||Y - Z a||^2`` of one block and its derivative with respect to ``W`` at fixed ``a``.
+) -> tuple[Array, Array, Array]:
+    """``||Y - Z a||^2`` of one block, and its derivatives in ``W`` and ``b`` at fixed ``a``.
 
     ``dW = 2 sqrt(2/D) X' [sin(T) * (r a')]`` with ``r = Y - Z a``, equation (GammaGrad) of the
-    paper before the chain rule to the scales.
+    paper before the chain rule to the scales; ``db`` is the same with a column of ones for ``X``.
     """
     xp = array_namespace(X, W)
     amplitude = _amplitude(W)
@@ -98,19 +98,21 @@ def loss_pull_back(
     if a.shape[1] == 1:
         # X' [S * (r a')] = [(X * r)' S] * a': no further array of the size of S is needed.
         dW = ((X * weighted).T @ S) * a.T
+        db = (weighted.T @ S)[0, :] * a[:, 0]
     else:
         S *= weighted @ a.T
         dW = X.T @ S
-    return value, dW * (2 * amplitude)
+        db = xp.sum(S, axis=0)
+    return value, dW * (2 * amplitude), db * (2 * amplitude)
 
 
 def pull_back(
     X: Array, Y: Array, weight: Array | None, W: Array, b: Array, dG: Array, dc: Array
-) -> tuple[Array]:
-    """The derivative with respect to ``W`` of any function of the statistics, for one block.
+) -> tuple[Array, Array]:
+    """The derivatives in ``W`` and ``b`` of any function of the statistics, for one block.
 
     ``dW = -sqrt(2/D) X' [sin(T) * (2 Z dG + Y dc')]`` from the function's derivatives with
-    respect to ``G`` (symmetric) and ``c``.
+    respect to ``G`` (symmetric) and ``c``; ``db`` is the same with a column of ones for ``X``.
     """
     xp = array_namespace(X, W)
     amplitude = _amplitude(W)
@@ -121,7 +123,133 @@ def pull_back(
     if weight is not None:
         dZ *= weight[:, None]
     dZ *= xp.sin(T)
-    return ((X.T @ dZ) * -amplitude,)
+    return (X.T @ dZ) * -amplitude, xp.sum(dZ, axis=0) * -amplitude
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """``Z a`` as data: the frequencies on some columns, the offsets and the coefficients."""
+
+    columns: np.ndarray
+    W: np.ndarray
+    b: np.ndarray
+    a: np.ndarray
+
+
+def residual(X: Array, Y: Array, W: Array, b: Array, a: Array, columns: np.ndarray) -> Array:
+    """``Y - Z a`` of a model on some columns."""
+    return Y - predict(X[:, columns], W, b, a)
+
+
+def difference(
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    models: list[list[Array]],
+    columns: list[np.ndarray],
+) -> tuple[Array, Array]:
+    """Sums over rows of how much worse a first model is than a second, and of its squares.
+
+    Both for squared errors and for absolute ones: arrays of two numbers.
+    """
+    xp = array_namespace(X, Y)
+    squares = []
+    for (W, b, a), taken in zip(models, columns, strict=True):
+        r = residual(X, Y, W, b, a, taken)
+        squares.append(xp.sum(r * r, axis=1))
+    delta = xp.stack([squares[0] - squares[1], xp.sqrt(squares[0]) - xp.sqrt(squares[1])], axis=1)
+    weighted = delta if weight is None else delta * weight[:, None]
+    return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
+
+
+def residual_products(
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    models: list[list[Array]],
+    columns: list[np.ndarray],
+) -> tuple[Array]:
+    """Sums over rows of the products of any two models' residuals."""
+    xp = array_namespace(X, Y)
+    residuals = [
+        residual(X, Y, W, b, a, taken) for (W, b, a), taken in zip(models, columns, strict=True)
+    ]
+    w = 1.0 if weight is None else weight[:, None]
+    rows = [xp.stack([xp.sum(w * r * s) for s in residuals]) for r in residuals]
+    return (xp.stack(rows),)
+
+
+def permutation_loss(
+    X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array, order: Array
+) -> tuple[Array, Array]:
+    """For each column, sums over rows of the rise in squared error when the column is shuffled.
+
+    ``order`` is the permutation of the block's rows that a column is shuffled by.  Returns the sums
+    and the sums of squares.
+    """
+    xp = array_namespace(X, W)
+    T = phases(X, W, b)
+    amplitude = _amplitude(W)
+
+    def squares(T: Array) -> Array:
+        r = Y - (xp.cos(T) @ a) * amplitude
+        return xp.sum(r * r, axis=1)
+
+    plain = squares(T)
+    moved = X[order, :] - X
+    delta = xp.stack(
+        [squares(T + moved[:, s : s + 1] * W[s : s + 1, :]) - plain for s in range(X.shape[1])],
+        axis=1,
+    )
+    weighted = delta if weight is None else delta * weight[:, None]
+    return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
+
+
+def marginal_statistics(
+    X: Array, Y: Array, weight: Array | None, frequencies: Array
+) -> tuple[Array, Array]:
+    """For each column, the second moments of waves of it and their products with ``Y``.
+
+    The waves are one, ``cos(w x)`` and ``sin(w x)`` for each ``w`` of ``frequencies``: m of them.
+    Returns arrays of shapes (m, m, d) and (m, d, q).
+    """
+    xp = array_namespace(X, Y)
+    root = xp.ones_like(Y[:, 0]) if weight is None else xp.sqrt(weight)
+    Y = Y * root[:, None]
+    one = xp.ones_like(X) * root[:, None]
+    waves = [one]
+    for k in range(frequencies.shape[0]):
+        T = X * frequencies[k]
+        waves += [xp.cos(T) * root[:, None], xp.sin(T) * root[:, None]]
+    moments = [[xp.sum(u * v, axis=0) for v in waves] for u in waves]
+    return (
+        xp.stack([xp.stack(row) for row in moments]),
+        xp.stack([u.T @ Y for u in waves]),
+    )
+
+
+def pair_statistics(
+    X: Array, Y: Array, weight: Array | None, frequencies: Array
+) -> tuple[Array, Array]:
+    """For each pair of columns, sums of ``Y`` times the product of a wave of each.
+
+    Waves as in :func:`marginal_statistics` but for the constant, and less their means over the
+    block.  Returns the sums and the sums of squares, of shape (m, m, d, d).
+    """
+    xp = array_namespace(X, Y)
+    waves = []
+    for k in range(frequencies.shape[0]):
+        T = X * frequencies[k]
+        waves += [xp.cos(T), xp.sin(T)]
+    w = xp.ones_like(X[:, :1]) if weight is None else weight[:, None]
+    waves = [u - xp.sum(w * u, axis=0) / xp.sum(w) for u in waves]
+    y = xp.sum(Y, axis=1)[:, None]
+    first = [[(u * (y * w)).T @ v for v in waves] for u in waves]
+    second = [[(u * u * (y * y * w)).T @ (v * v) for v in waves] for u in waves]
+    return (
+        xp.stack([xp.stack(row) for row in first]),
+        xp.stack([xp.stack(row) for row in second]),
+    )
 
 
 def _amplitude(W: Array) -> float:

@@ -123,6 +123,21 @@ KERNELS: dict[str, Kernel] = {
 }
 
 
+def low_order(
+    kernel: Kernel, rng: np.random.RandomState, size: tuple[int, int], most: int = 3
+) -> np.ndarray:
+    """Draws of a kernel's spectral measure of which each column keeps one to ``most`` entries.
+
+    Orders are equally frequent, the entries of a column equally likely; a column of m entries is
+    divided by the root of m, so that its length does not depend on m.
+    """
+    rows, columns = size
+    E = kernel.sample(rng, size)
+    order = rng.randint(1, min(most, rows) + 1, size=columns)
+    rank = np.argsort(np.argsort(rng.uniform(size=size), axis=0), axis=0)
+    return np.where(rank < order, E / np.sqrt(order), 0.0)
+
+
 def get_kernel(kernel: str | Kernel | Sampler) -> Kernel:
     """The kernel that a name, a kernel object or a sampler stands for."""
     if isinstance(kernel, str):

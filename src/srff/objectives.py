@@ -7,8 +7,11 @@ With ``G = Z'Z``, ``c = Z'Y``, ``s = Y'Y`` and ``n``, the ridge problem of the p
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
 
 from srff.features import Statistics
 
@@ -46,3 +49,87 @@ def squared_loss(statistics: Statistics, a: np.ndarray) -> float:
 def penalised_loss(statistics: Statistics, a: np.ndarray, alpha: float) -> float:
     """The paper's objective divided by n: ``||Y - Z a||^2 / n + alpha ||a||^2``."""
     return squared_loss(statistics, a) + alpha * float(np.sum(a * a))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The value of an objective at its best coefficients, and its slope in the statistics.
+
+    With ``coef`` held (it is optimal, so the envelope theorem allows it) the objective changes with
+    the features as ``pull ||Y - Z a||^2 + <curve, G>``: ``pull`` is a number, ``curve`` a symmetric
+    matrix or None for zero.  So ``dG = pull a a' + curve`` and ``dc = -2 pull a``.
+    """
+
+    value: float
+    alpha: float
+    coef: np.ndarray
+    pull: float
+    curve: np.ndarray | None = None
+
+
+Objective = Callable[[Statistics], Evaluation]
+"""What a solver of :mod:`srff.solvers.profile` minimises."""
+
+
+def training_objective(alpha: float) -> Objective:
+    """``min_a J(a)``, the paper's objective with the coefficients eliminated."""
+
+    def evaluate(statistics: Statistics) -> Evaluation:
+        a = ridge(statistics, alpha)
+        value = (statistics.s - float(np.sum(a * statistics.c))) / statistics.n
+        return Evaluation(value, alpha, a, 1 / statistics.n)
+
+    return evaluate
+
+
+def evidence_objective(alpha: float) -> Objective:
+    """Negative log evidence of ``Y ~ N(0, v (Z Z' / (n alpha) + I))`` per row, ``v`` at its best.
+
+    ``(log quad + log det(I + G / (n alpha)) / n) / 2`` for each target, with
+    ``quad = (s - c'a) / n`` the best noise level ``v``.
+    """
+
+    def evaluate(statistics: Statistics) -> Evaluation:
+        G, c, n, q = statistics.G, statistics.c, statistics.n, statistics.c.shape[1]
+        shift = n * alpha
+        factor = _factor(G, shift)
+        a = linalg.cho_solve((factor, True), c)
+        # Statistics of float32 blocks know the noise to a millionth of the target's variance.
+        quad = max(statistics.s - float(np.sum(a * c)), 1e-6 * statistics.s) / (n * q)
+        log_det = 2 * float(np.sum(np.log(np.diag(factor)))) - G.shape[0] * np.log(shift)
+        inverse, _ = linalg.lapack.dpotri(factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        value = q * (np.log(quad) + log_det / n) / 2
+        return Evaluation(value, alpha, a, 1 / (2 * n * quad), inverse * (q / (2 * n)))
+
+    return evaluate
+
+
+def evidence_alpha(statistics: Statistics, alphas: np.ndarray) -> float:
+    """The alpha of a grid, refined between its neighbours, with the largest evidence."""
+    n, q = statistics.n, statistics.c.shape[1]
+    eigenvalues, V = linalg.eigh(statistics.G)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    power = np.sum((V.T @ statistics.c) ** 2, axis=1)
+
+    def value(log_alpha: float) -> float:
+        shift = n * np.exp(log_alpha)
+        quad = statistics.s - float(np.sum(power / (eigenvalues + shift)))
+        quad = max(quad, 1e-6 * statistics.s)
+        return q * (n * np.log(quad) + float(np.sum(np.log1p(eigenvalues / shift))))
+
+    logs = np.sort(np.log(alphas))
+    best = int(np.argmin([value(x) for x in logs]))
+    low, high = logs[max(best - 1, 0)], logs[min(best + 1, logs.size - 1)]
+    if low == high:
+        return float(np.exp(low))
+    return float(np.exp(optimize.minimize_scalar(value, bounds=(low, high), method="bounded").x))
+
+
+def _factor(G: np.ndarray, shift: float) -> np.ndarray:
+    """The lower Cholesky factor of ``G + shift I``; a shift below the rounding of G is raised."""
+    while True:
+        try:
+            return linalg.cholesky(G + shift * np.eye(G.shape[0]), lower=True)
+        except linalg.LinAlgError:
+            shift = max(10 * shift, np.finfo(float).eps * float(np.trace(G)))

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
 
-def check_integer(name: str, value: Any, low: int) -> int:
-    """An integer of at least ``low``."""
+def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None) -> int:
+    """An integer of at least ``low``; ``or_text`` is what else the caller accepts."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {low}.")
+        other = f" or {or_text!r}" if or_text else ""
+        raise ValueError(f"{name}={value!r} must be an integer of at least {low}{other}.")
     return int(value)
 
 
@@ -34,12 +35,11 @@ def check_tolerance(value: Any) -> float:
     return float(value)
 
 
-def check_choice(name: str, value: Any, accepted: tuple[str, ...]) -> str:
-    """One of a few texts."""
+def check_choice(name: str, value: Any, accepted: tuple[str, ...], *, or_none: bool = False) -> str:
+    """One of a few texts; ``or_none`` says that the caller accepts None too."""
     if not isinstance(value, str) or value not in accepted:
-        raise ValueError(
-            f"{name}={value!r} is unknown; accepted: {', '.join(map(repr, accepted))}."
-        )
+        texts = ", ".join([*map(repr, accepted), *(["None"] if or_none else [])])
+        raise ValueError(f"{name}={value!r} is unknown; accepted: {texts}.")
     return value
 
 

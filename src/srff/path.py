@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from srff import parameters
 from srff.estimators import SRFFRegressor
+from srff.models import path_table
 from srff.progress import reporting
 from srff.search import search_alternating
 from srff.threads import one_blas_thread
@@ -84,7 +85,7 @@ def srff_path(
         alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
         for alpha in alphas.tolist():
             parameters.check_positive("alpha", alpha)
-    model = SRFFRegressor(**settings)
+    model = SRFFRegressor(**{"solver": "alternating", "refine": None, **settings})
     with (
         one_blas_thread(),
         reporting(model.verbose, model.callback) as report,
@@ -92,10 +93,11 @@ def srff_path(
     ):
         if not problem.learnable:
             raise ValueError("The target or every input is constant: there is no path to follow.")
+        max_iter, tol = model._limits()
         result = search_alternating(
-            problem, alphas, max_iter=model.max_iter, tol=model.tol, race=False, report=report
+            problem, alphas, max_iter=max_iter, tol=tol, race=False, report=report
         )
-        table = result.table(problem.y_spread)
+        table = path_table(result.models(problem), problem.y_spread)
         states = [candidate.state for candidate in result.candidates]
         return SRFFPath(
             alphas=table["alpha"],

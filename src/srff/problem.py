@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,16 +13,69 @@ from srff.bandwidth import neighbour_sigma
 from srff.engines import Engine, Standardisation, make_engine, parse_memory
 from srff.features import Statistics
 from srff.kernels import Kernel
-from srff.rows import row_keys, sample_rows, split_rows
+from srff.rows import merge_rows, row_keys, sample_rows, split_rows
 from srff.standardise import center_and_spread
 from srff.threads import count_threads
+from srff.transforms import Quantile, Standardise, Transform, needs_quantiles
 
 SIGMA_ROWS = 1000
 """Rows that the width of the kernel is measured on; see :func:`srff.bandwidth.neighbour_sigma`."""
 
+QUANTILE_ROWS = 10_000
+"""Rows that the quantiles of the inputs are taken from."""
+
 DEFAULT_VALIDATION = 0.2
 FLOAT64_ROWS = 500
 """Up to this many rows blocks are float64: there it costs nothing."""
+
+MERGE_ROWS = 2000
+"""Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
+an order of their own: a table gives the same bits whatever its order."""
+
+N_COMPONENTS = 50, 300
+"""Least and most random features of ``n_components="auto"``: as many as rows, between these."""
+
+
+class View:
+    """The rows through one transform of the inputs; engines are built when first asked for."""
+
+    def __init__(
+        self,
+        transform: Transform,
+        training: Callable[[Transform, int | None], Engine],
+        validation: Callable[[Transform], Engine] | None,
+        n_rows: int,
+    ) -> None:
+        self.transform = transform
+        self._training, self._validation, self._n_rows = training, validation, n_rows
+        self._engines: dict[int | None, Engine] = {}
+        self._held: Engine | None = None
+
+    def training(self, most: int | None = None) -> Engine:
+        """All training rows, or at most about ``most`` of them."""
+        key = None if most is None or most >= self._n_rows else most
+        if key not in self._engines:
+            self._engines[key] = self._training(self.transform, key)
+        return self._engines[key]
+
+    @property
+    def validation(self) -> Engine | None:
+        """The validation rows."""
+        if self._held is None and self._validation is not None:
+            self._held = self._validation(self.transform)
+        return self._held
+
+    @property
+    def n_passes(self) -> float:
+        """Passes over the training rows so far; a pass over some of them counts as a part."""
+        n = self._n_rows
+        return sum(e.n_passes * min((most or n) / n, 1.0) for most, e in self._engines.items())
+
+    def close(self) -> None:
+        """Give back what the engines hold."""
+        for engine in [*self._engines.values(), self._held]:
+            if engine is not None:
+                engine.close()
 
 
 @dataclass(frozen=True)
@@ -31,19 +85,34 @@ class Problem:
     ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex.  Columns that do
     not vary have zeros in both, and no solver gives them a scale.  ``refit`` says that validation
     rows were taken from the training rows and come back for the last solve.  ``learnable`` is
-    False if the target or every input is constant.
+    False if the target or every input is constant.  ``views`` are the transforms worth a try, the
+    standard one first.
     """
 
-    training: Engine
-    validation: Engine | None
+    views: dict[str, View]
     refit: bool
-    standardisation: Standardisation
+    y_center: np.ndarray
+    y_spread: float
     dtype: np.dtype
-    E: np.ndarray
-    b: np.ndarray
+    kernel: Kernel
+    rng: np.random.RandomState = field(repr=False)
+    E: np.ndarray = field(repr=False)
+    b: np.ndarray = field(repr=False)
     scale: np.ndarray
     sigma: float | None
     learnable: bool
+    standard: Standardise = field(repr=False)
+    """Kept for its centers and spreads, whichever transform is chosen."""
+
+    @property
+    def training(self) -> Engine:
+        """All training rows, standardised."""
+        return self.views["standard"].training()
+
+    @property
+    def validation(self) -> Engine | None:
+        """The validation rows, standardised."""
+        return self.views["standard"].validation
 
     @property
     def budget(self) -> float:
@@ -51,14 +120,14 @@ class Problem:
         return float(self.scale.sum())
 
     @property
-    def y_spread(self) -> float:
-        """The unit of the standardised target."""
-        return self.standardisation.y_spread
+    def usable(self) -> np.ndarray:
+        """The columns that vary."""
+        return np.flatnonzero(self.scale)
 
     @property
     def n_passes(self) -> int:
         """Passes over the training rows so far."""
-        return self.training.n_passes
+        return int(np.ceil(sum(view.n_passes for view in self.views.values())))
 
     def training_statistics(self, scale: np.ndarray) -> Statistics:
         """The statistics of the training rows at ``scale``."""
@@ -69,11 +138,14 @@ class Problem:
         assert self.validation is not None
         return self.validation.statistics(*self._frequencies(scale))
 
-    def statistics_of_all_rows(self, scale: np.ndarray) -> Statistics:
-        """The statistics at ``scale`` of every row that may be learned from."""
-        S = self.training_statistics(scale)
-        if self.refit:
-            V = self.validation_statistics(scale)
+    def statistics_of_all_rows(
+        self, transform: str, W: np.ndarray, b: np.ndarray, columns: np.ndarray
+    ) -> Statistics:
+        """The statistics at ``W``, ``b`` of every row that may be learned from."""
+        view = self.views[transform]
+        S = view.training().statistics(W, b, columns)
+        if self.refit and view.validation is not None:
+            V = view.validation.statistics(W, b, columns)
             S = Statistics(S.G + V.G, S.c + V.c, S.s + V.s, S.n + V.n)
         return S
 
@@ -91,9 +163,8 @@ class Problem:
 
     def close(self) -> None:
         """Give back what the engines hold."""
-        self.training.close()
-        if self.validation is not None:
-            self.validation.close()
+        for view in self.views.values():
+            view.close()
 
     def __enter__(self) -> Self:
         return self
@@ -121,9 +192,10 @@ def prepare(
     rng: np.random.RandomState,
     *,
     kernel: Kernel,
-    n_components: int,
+    n_components: int | None,
     budget: float | None,
     validation: float | tuple[Any, np.ndarray] | None,
+    transform: str = "standard",
     dtype: Any = "auto",
     device: str = "cpu",
     n_jobs: int | None = None,
@@ -131,58 +203,100 @@ def prepare(
 ) -> Problem:
     """Split, standardise, draw ``E`` and ``b``, measure the kernel's width, build the engines.
 
-    ``budget=None`` stands for the paper's d / sigma.  ``validation`` is a fraction of the rows, a
-    pair (X, Y) or None.  All rows have positive weight.
+    ``n_components=None`` chooses by the number of rows, ``budget=None`` stands for the paper's
+    d / sigma.  ``validation`` is a fraction of the rows, a pair (X, Y) or None.  ``transform`` is
+    "standard", "quantile", or "auto" for both where an input is far from normal.  All rows have
+    positive weight.
     """
     keys = row_keys(X, Y, rng)
-    n_features = X.shape[1]
+    kind = block_dtype(dtype, X.shape[0])
+    if X.shape[0] <= MERGE_ROWS:
+        X, Y, weight, keys = merge_rows(X, Y, weight, keys)
+    n_rows, n_features = X.shape
+    if n_components is None:
+        n_components = int(np.clip(n_rows, *N_COMPONENTS))
     E = kernel.sample(rng, (n_features, n_components))
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
     center, spread, varies = center_and_spread(X, weight)
+    standard = Standardise(center, spread)
     E[~varies] = 0.0
     y_center, y_spread, y_varies = center_and_spread(Y, weight)
     # One spread for all targets keeps their proportions.
     y_unit = float(np.sqrt(np.sum(np.square(y_spread[y_varies])))) if y_varies.any() else 1.0
-    standardisation = Standardisation(center, spread, y_center, y_unit)
 
     sigma = None
     scale = np.zeros(n_features)
     if varies.any():
         if budget is None:
             sample = sample_rows(keys, SIGMA_ROWS)
-            sigma = neighbour_sigma(((X[sample] - center) / spread)[:, varies])
+            sigma = neighbour_sigma(standard(X[sample])[:, varies])
             budget = varies.sum() / sigma
         scale[varies] = budget / varies.sum()
 
+    transforms: list[Transform] = [standard]
+    if transform != "standard":
+        sample = np.sort(sample_rows(keys, QUANTILE_ROWS))
+        if transform == "quantile" or needs_quantiles(X[sample], standard):
+            transforms.append(Quantile.fit(X[sample]))
+
     options: dict[str, Any] = {
         "n_components": n_components,
-        "dtype": block_dtype(dtype, X.shape[0]),
+        "dtype": kind,
         "device": device,
         "n_threads": count_threads(n_jobs),
         "memory_limit": parse_memory(memory_limit),
     }
 
-    def engine(X: Any, Y: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None) -> Engine:
+    def engine(
+        inputs: Transform,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+    ) -> Engine:
+        standardisation = Standardisation(inputs, y_center, y_unit)
         return make_engine(X, Y, weight, standardisation, rows=rows, **options)
 
-    kept = held = validating = None
+    kept = None
+    held: Callable[[Transform], Engine] | None = None
     if isinstance(validation, float):
         out = split_rows(keys, weight, validation)
         if out.any():
-            kept, held = np.flatnonzero(~out), np.flatnonzero(out)
-            validating = engine(X, Y, weight, held)
+            kept, left = np.flatnonzero(~out), np.flatnonzero(out)
+
+            def held(inputs: Transform) -> Engine:
+                return engine(inputs, X, Y, weight, left)
+
     elif validation is not None:
-        validating = engine(*validation, None, None)
+        pair = validation
+
+        def held(inputs: Transform) -> Engine:
+            return engine(inputs, *pair, None, None)
+
+    n_training = n_rows if kept is None else kept.size
+
+    def training(inputs: Transform, most: int | None) -> Engine:
+        rows = kept
+        if most is not None:
+            # The highest keys, so that copies of a row stay together.
+            mine = keys if kept is None else keys[kept]
+            chosen = np.flatnonzero(mine >= np.partition(mine, -most)[-most])
+            rows = chosen if kept is None else kept[chosen]
+        return engine(inputs, X, Y, weight, rows)
+
     return Problem(
-        training=engine(X, Y, weight, kept),
-        validation=validating,
-        refit=held is not None,
-        standardisation=standardisation,
-        dtype=options["dtype"],
+        views={t.name: View(t, training, held, n_training) for t in transforms},
+        refit=isinstance(validation, float) and held is not None,
+        y_center=y_center,
+        y_spread=y_unit,
+        dtype=kind,
+        kernel=kernel,
+        rng=rng,
         E=E,
         b=b,
         scale=scale,
         sigma=sigma,
         learnable=bool(y_varies.any() and varies.any()),
+        standard=standard,
     )

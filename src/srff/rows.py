@@ -53,3 +53,17 @@ def sample_rows(keys: np.ndarray, size: int) -> np.ndarray:
     """Indices of at most ``size`` distinct rows, those with the highest keys."""
     _, first = np.unique(keys, return_index=True)
     return first[::-1][:size]
+
+
+def merge_rows(
+    X: Any, Y: np.ndarray, weight: np.ndarray | None, keys: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Equal rows as one row of their joint weight, in the order of the keys.
+
+    No weights come back where there were none and no two rows are equal.
+    """
+    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    mass = np.bincount(inverse, weights=weight, minlength=distinct.size)
+    if (mass == 1.0).all():
+        return X[first], Y[first], None, distinct
+    return X[first], Y[first], mass, distinct

@@ -11,9 +11,12 @@ from scipy import linalg
 
 from srff import objectives
 from srff.features import Statistics
+from srff.models import Member, Model
 from srff.problem import Problem
 from srff.progress import Callback, Progress
 from srff.solvers.alternating import AlternatingState, alternating, start
+from srff.solvers.profile import descend_scales
+from srff.solvers.refine import Scales
 
 N_ALPHAS = 50
 SMALLEST_ALPHA = 1e-7
@@ -21,6 +24,9 @@ SMALLEST_ALPHA = 1e-7
 
 RACE = ((1, 32), (2, 24), (4, 16), (8, 10), (16, 6), (32, 4), (64, 2))
 """(outer iterations, candidates left after them).  See :func:`search_alternating`."""
+
+ALPHA_EVERY = 10
+"""Iterations of the projected descent after which alpha is set anew."""
 
 
 def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS) -> np.ndarray:
@@ -49,11 +55,24 @@ class Candidate:
         now, then = np.sqrt(self.validation_error), np.sqrt(self.error_at_rung)
         return float(now - 2 * max(then - now, 0.0))
 
-    @property
-    def training_error(self) -> float:
-        """Mean squared error on the training rows, of the standardised target."""
-        a = self.state.coef
-        return max(self.state.objective[-1] - self.state.alpha * float(np.sum(a * a)), 0.0)
+    def model(self, problem: Problem) -> Model:
+        """The candidate as a model."""
+        state, a = self.state, self.state.coef
+        columns = np.flatnonzero(state.scale)
+        point = Scales(state.scale[columns], problem.E[columns], problem.b)
+        return Model(
+            "scales",
+            "standard",
+            columns,
+            (Member(point.W, point.b, state.alpha, a),),
+            self.validation_error,
+            max(state.objective[-1] - state.alpha * float(np.sum(a * a)), 0.0),
+            point,
+            self.seconds,
+            state.objective,
+            problem.training.n,
+            self.stopped,
+        )
 
 
 @dataclass(frozen=True)
@@ -68,21 +87,9 @@ class SearchResult:
         """The chosen candidate."""
         return self.candidates[self.chosen]
 
-    def table(self, y_spread: float) -> dict[str, np.ndarray]:
-        """One row per candidate, errors as RMSE in the target's units."""
-        states = [c.state for c in self.candidates]
-        train = np.array([c.training_error for c in self.candidates])
-        validation = np.array([c.validation_error for c in self.candidates])
-        return {
-            "alpha": np.array([s.alpha for s in states]),
-            "budget": np.array([s.scale.sum() for s in states]),
-            "training_error": np.sqrt(train) * y_spread,
-            "validation_error": np.sqrt(validation) * y_spread,
-            "n_variables": np.array([np.count_nonzero(s.scale) for s in states]),
-            "n_iter": np.array([s.n_iter for s in states]),
-            "seconds": np.array([c.seconds for c in self.candidates]),
-            "stopped": np.array([c.stopped for c in self.candidates]),
-        }
+    def models(self, problem: Problem) -> list[Model]:
+        """The candidates as models."""
+        return [c.model(problem) for c in self.candidates]
 
 
 def search_ridge(problem: Problem, alphas: np.ndarray | None) -> SearchResult:
@@ -171,3 +178,67 @@ def _planned(running: list[Candidate], rungs: list[tuple[int, int]]) -> int:
         reached = iteration
         open_ = sorted(open_, reverse=True)[:left]
     return ahead
+
+
+def search_profile(
+    problem: Problem,
+    alphas: np.ndarray | None,
+    *,
+    factors: tuple[float, ...],
+    max_iter: int,
+    tol: float,
+    report: Callback = lambda progress: None,
+) -> tuple[Model, list[Model]]:
+    """Projected descent of the scales at each budget; alpha by the evidence, then by validation.
+
+    Alpha follows the scales: after every few iterations it is set where the evidence is largest,
+    which takes no pass.  At the end of each descent the whole grid costs one more pass, and the
+    lowest validation error is taken.  A given alpha is held, and the training loss descends.
+    """
+    models: list[Model] = []
+    training, E, b = problem.training, problem.E, problem.b
+    total = len(factors) * max_iter
+    for number, factor in enumerate(factors):
+        begun = time.perf_counter()
+        scale = factor * problem.scale
+        values: list[float] = []
+        while len(values) < max_iter:
+            S = problem.training_statistics(scale)
+            grid = alpha_grid(S) if alphas is None else alphas
+            if alphas is None:
+                goal = objectives.evidence_objective(objectives.evidence_alpha(S, grid))
+            else:
+                goal = objectives.training_objective(float(alphas[0]))
+            limit = min(ALPHA_EVERY, max_iter - len(values)) if alphas is None else max_iter
+            before = len(values)
+            for state in descend_scales(training, goal, E, b, scale, max_iter=limit, tol=tol):
+                scale = state.scale
+                values.append(state.evaluation.value)
+                done = number * max_iter + len(values)
+                report(Progress(f"budget {scale.sum():.3g}", done, total))
+            short = len(values) - before < limit
+            still = before and values[before - 1] - values[-1] <= tol * abs(values[-1])
+            if short or still:
+                break
+        models += _at_scale(problem, scale, grid, tuple(values), time.perf_counter() - begun)
+    errors = [m.validation_error for m in models]
+    return models[lowest(errors) if len(models) > 1 else 0], models
+
+
+def _at_scale(
+    problem: Problem,
+    scale: np.ndarray,
+    alphas: np.ndarray,
+    values: tuple[float, ...],
+    seconds: float,
+) -> list[Model]:
+    """A model at these scales for every alpha, judged if there are validation rows."""
+    S = problem.training_statistics(scale)
+    held = None if problem.validation is None else problem.validation_statistics(scale)
+    models = []
+    for a, alpha in zip(objectives.ridge_path(S, alphas), alphas, strict=True):
+        objective = (*values, objectives.penalised_loss(S, a, alpha))
+        error = np.nan if held is None else max(objectives.squared_loss(held, a), 0.0)
+        state = AlternatingState(scale, a, float(alpha), objective)
+        models.append(Candidate(state, error, error, seconds / len(alphas)).model(problem))
+    return models

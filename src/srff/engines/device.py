@@ -70,11 +70,12 @@ class DeviceEngine(Engine):
     def _parameter(self, array: np.ndarray) -> Array:
         return self._torch.as_tensor(array, dtype=self._dtype, device=self._device)
 
+    def _index(self, indices: np.ndarray) -> Array:
+        return self._torch.as_tensor(indices, device=self._device)
+
     def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
         self.n_passes += 1
-        taken = columns
-        if columns is not None:
-            taken = self._torch.as_tensor(columns, device=self._device)
+        taken = None if columns is None else self._index(columns)
         total: list[Array] = []
         for X, Y, weight in self._blocks:
             parts = function((X if taken is None else X[taken]).T, Y, weight)

@@ -120,7 +120,7 @@ def _descend(
         return engine.loss(W, b, a, used)
 
     def gradient(gamma: np.ndarray, columns: np.ndarray) -> tuple[float, np.ndarray]:
-        value, dW = engine.loss_pull_back(gamma[:, None] * E[columns], b, a, columns)
+        value, dW, _ = engine.loss_pull_back(gamma[:, None] * E[columns], b, a, columns)
         return value, np.sum(dW * E[columns], axis=1)
 
     # Rows of zeros in E are columns that do not vary.

@@ -1,0 +1,351 @@
+"""The default fit: several ways to start, elimination, a test of what is missed, the last model.
+
+1. *Starts.*  All variables with even scales (a metric for up to ``ALL`` of them, scales for any
+   number), at a few budgets; the variables that a screen of low orders finds; the scales of a
+   projected descent on the simplex where there are many variables.  Inputs as they are and, where
+   some are far from normal, as normal scores.
+2. *Elimination* from the starts that validate best, on at most ``SEARCH_ROWS`` rows.
+3. *The choice of a size.*  The smallest model that is not significantly worse than the best, by a
+   paired test on the validation rows; then one variable at a time by the same test.  No variable is
+   kept if the model is not significantly better than the mean.
+4. *The last model* on the variables that are left: see :mod:`srff.finish`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from srff.elimination import (
+    FIRST_ALPHAS,
+    Effort,
+    Tick,
+    eliminate,
+    hopeless,
+    top_eigenvalue,
+    walk,
+)
+from srff.engines import Engine
+from srff.finish import Plan, finish
+from srff.kernels import low_order
+from srff.models import Model, mean_model, significantly_worse
+from srff.objectives import evidence_alpha, evidence_objective
+from srff.problem import Problem, View
+from srff.progress import Callback, Progress
+from srff.screen import screen
+from srff.solvers.profile import descend_scales
+from srff.solvers.refine import Frequencies, LowOrder, Metric, Scales
+
+SEARCH_ROWS, REFINE_ROWS = 10_000, 50_000
+"""Most rows that the elimination, and that the last descents, look at.  The coefficients of the
+model that is kept are solved on all rows."""
+
+ALL = 128
+"""Most variables that a metric starts from."""
+
+SCREENED = 40
+FACTORS = (0.5, 1.0, 2.0)
+"""Budgets that are tried, as shares of d / sigma."""
+
+BEHIND = 2.0
+"""The best start of a family goes on to elimination if its squared error on the validation rows is
+at most so many times the best of all."""
+
+GROWTH_ALPHAS = np.logspace(1, -1, 5)
+GROWTH, ROUNDS = 10, 3
+"""Most variables that come back at a time, and how often they may."""
+
+MEAN_LEVEL = 0.05
+"""Chance that anything is kept when the target is noise, shared among the candidates."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may set."""
+
+    refine: str
+    max_iter: int
+    tol: float
+    alpha: float | None
+    factors: tuple[float, ...]
+    n_wide: int
+    n_free: int
+    start: Model | None = None
+    """Scales to begin from, in place of all other starts."""
+
+
+class Journey:
+    """Every model that was considered, in order; and how far along the fit is."""
+
+    STAGES = ("start", "elimination", "one by one", "last model")
+    SHARES = (0.2, 0.3, 0.1, 0.4)
+    """What each stage takes of the whole, roughly."""
+
+    def __init__(self, report: Callback, y_spread: float) -> None:
+        self.models: list[Model] = []
+        self._report, self._y_spread = report, y_spread
+        self._stage, self._part = 0, (0, 1)
+
+    def stage(self, stage: int, part: int = 0, parts: int = 1) -> None:
+        """Say that a part of a stage begins."""
+        self._stage, self._part = stage, (part, parts)
+        self.tick()
+
+    def add(self, *models: Model) -> None:
+        """Note some models."""
+        self.models.extend(models)
+        self.tick()
+
+    def tick(self) -> None:
+        """Report; called at each evaluation, so that a callback may interrupt."""
+        part, parts = self._part
+        done = sum(self.SHARES[: self._stage]) + self.SHARES[self._stage] * part / parts
+        errors = [m.validation_error for m in self.models]
+        message = f"best error {np.sqrt(min(errors)) * self._y_spread:.4g}" if errors else ""
+        self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an elimination may begin."""
+
+    family: str
+    kind: str
+    columns: np.ndarray
+    point: Frequencies
+
+
+def starts(problem: Problem, view: View, settings: Settings, tick: Tick) -> list[Start]:
+    """The places to begin from, for one transform of the inputs."""
+    engine = view.training(SEARCH_ROWS)
+    usable, E, b = problem.usable, problem.E, problem.b
+    out: list[Start] = []
+    even = problem.scale[usable]
+    for factor in settings.factors:
+        if usable.size <= ALL:
+            point: Frequencies = Metric(np.diag(factor * even), E[usable], b)
+            out.append(Start("metric", "metric", usable, point))
+    out.append(Start("scales", "scales", usable, Scales(even, E[usable], b)))
+    if usable.size <= ALL:
+        out.append(Start("low order", "low order", usable, low_order_point(problem, usable.size)))
+    if usable.size > ALL:
+        out += [_descent(problem, view, factor, tick) for factor in settings.factors]
+    found = screen(engine, usable, SCREENED)
+    if found.columns.size:
+        order = np.argsort(found.columns)
+        columns, rate = found.columns[order], found.scale[order]
+        # Waves of several variables at once: their squared frequencies add up.
+        rate = rate / np.sqrt(columns.size)
+        out.append(Start("screen", "metric", columns, Metric(np.diag(rate), E[columns], b)))
+        out.append(Start("screen", "scales", columns, Scales(rate, E[columns], b)))
+        if usable.size > ALL:
+            point = low_order_point(problem, columns.size)
+            out.append(Start("low order", "low order", columns, point))
+    return out
+
+
+def low_order_point(problem: Problem, size: int) -> LowOrder:
+    """Each variable a direction of its own, at the frequencies of a standardised input."""
+    seed = problem.rng.randint(2**31)
+    n_components, kernel = problem.b.size, problem.kernel
+
+    def draw(rows: int) -> np.ndarray:
+        rng = np.random.RandomState((seed + rows) % 2**32)
+        return low_order(kernel, rng, (rows, n_components))
+
+    return LowOrder(np.eye(size), draw(size), problem.b, draw)
+
+
+def _descent(problem: Problem, view: View, factor: float, tick: Tick) -> Start:
+    """The strongest scales of a projected descent on the evidence, as a metric."""
+    engine = view.training(SEARCH_ROWS)
+    scale = factor * problem.scale
+    used = np.flatnonzero(scale)
+    for _ in range(3):
+        S = engine.statistics(scale[used, None] * problem.E[used], problem.b, used)
+        top = float(np.trace(S.G)) / S.n
+        goal = evidence_objective(evidence_alpha(S, top * np.logspace(0, -7, 30)))
+        for state in descend_scales(
+            engine, goal, problem.E, problem.b, scale, max_iter=10, tol=1e-4
+        ):
+            tick()
+            scale = state.scale
+        used = np.flatnonzero(scale)
+    strongest = np.sort(np.argsort(-scale, kind="stable")[: min(ALL // 2, used.size)])
+    point = Metric(np.diag(scale[strongest]), problem.E[strongest], problem.b)
+    return Start("metric", "metric", strongest, point)
+
+
+def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[Model, list[Model]]:
+    """The chosen model, and all that were considered."""
+    journey = Journey(report, problem.y_spread)
+    view, runners = _begin(problem, settings, journey)
+    engine, validation = view.training(SEARCH_ROWS), view.validation
+    assert validation is not None
+    effort = Effort(settings.max_iter, settings.tol)
+    fixed = settings.alpha is not None
+
+    candidates: list[Model] = []
+    for part, first in enumerate(runners):
+        journey.stage(1, part, len(runners))
+        models = eliminate(
+            view,
+            engine,
+            first,
+            effort=effort,
+            fixed_alpha=fixed,
+            enough=hopeless,
+            tick=journey.tick,
+        )
+        candidates += models
+        journey.add(*models[1:])
+
+    journey.stage(2)
+    chosen = _thin(view, engine, candidates, settings, journey)
+    for _ in range(ROUNDS):
+        grown = _grow(problem, view, engine, chosen, settings, journey)
+        if grown is None or not significantly_worse(validation, chosen, grown):
+            break
+        candidates.append(grown)
+        chosen = _thin(view, engine, candidates, settings, journey)
+    nothing = mean_model(view.transform.name, validation, chosen.members[0].coef.shape[1])
+    journey.add(nothing)
+    if not significantly_worse(validation, nothing, chosen, MEAN_LEVEL / len(candidates)):
+        return nothing, journey.models
+
+    journey.stage(3)
+    kinds = {"auto": ("scales", "metric", "frequencies")}
+    plan = Plan(
+        kinds=kinds.get(settings.refine, (settings.refine,)),
+        n_components=problem.b.size,
+        n_wide=settings.n_wide,
+        n_free=settings.n_free,
+        fixed_alpha=fixed,
+        effort=effort,
+        kernel=problem.kernel,
+        rng=problem.rng,
+    )
+    last = finish(view, view.training(REFINE_ROWS), chosen, plan, journey.tick)
+    journey.add(*last)
+    return _best(last), journey.models
+
+
+def _thin(
+    view: View, engine: Engine, candidates: list[Model], settings: Settings, journey: Journey
+) -> Model:
+    """The smallest model not significantly worse than the best, after dropping one by one.
+
+    What is tried on the way joins the candidates.
+    """
+    validation = view.validation
+    assert validation is not None
+    best = _best(candidates)
+    chosen = smallest(validation, candidates, best)
+    models = eliminate(
+        view,
+        engine,
+        chosen,
+        effort=Effort(max(settings.max_iter // 2, 1), settings.tol),
+        alphas=np.array([1.0, 0.3]),
+        fixed_alpha=settings.alpha is not None,
+        one_by_one=chosen.columns.size,
+        enough=lambda models: significantly_worse(validation, models[-1], best),
+        tick=journey.tick,
+    )
+    candidates += models[1:]
+    journey.add(*models[1:])
+    return smallest(validation, candidates, _best(candidates))
+
+
+def _grow(
+    problem: Problem,
+    view: View,
+    engine: Engine,
+    chosen: Model,
+    settings: Settings,
+    journey: Journey,
+) -> Model | None:
+    """The model with the variables that its residuals still depend on; None if there are none."""
+    assert chosen.point is not None
+    found = screen(engine, problem.usable, SCREENED, chosen.prediction())
+    new = found.columns[~np.isin(found.columns, chosen.columns)][:GROWTH]
+    if not new.size:
+        return None
+    columns = np.concatenate([chosen.columns, new])
+    order = np.argsort(columns)
+    old = chosen.point
+    modest = np.diag(np.full(new.size, 0.5 * np.median(old.strength())))
+    if isinstance(old, LowOrder):
+        L = linalg.block_diag(old.L, modest)[np.ix_(order, order)]
+        point: Frequencies = LowOrder(L, old.draw(columns.size), old.b, old.draw)
+    else:
+        L, E = np.diag(old.strength()), problem.E[chosen.columns]
+        if isinstance(old, Metric):
+            L, E = old.L, old.E
+        L, E = linalg.block_diag(L, modest)[order], np.concatenate([E, problem.E[new]])
+        point = Metric(L, E, old.b)
+    kind = "low order" if isinstance(old, LowOrder) else "metric"
+    alphas = chosen.alpha * (np.ones(1) if settings.alpha is not None else GROWTH_ALPHAS)
+    effort = Effort(settings.max_iter, settings.tol)
+    model = walk(
+        view, engine, point, columns[order], alphas, kind, effort=effort, tick=journey.tick
+    )
+    journey.add(model)
+    return model
+
+
+def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View, list[Model]]:
+    """The transform of the inputs that does best, and the first models that go on from there."""
+    if settings.start is not None:
+        return problem.views["standard"], [settings.start]
+    effort = Effort(settings.max_iter, settings.tol)
+    firsts: list[Model] = []
+    families: list[str] = []
+    for number, view in enumerate(problem.views.values()):
+        engine = view.training(SEARCH_ROWS)
+        for start in starts(problem, view, settings, journey.tick):
+            journey.stage(0, number, len(problem.views))
+            if settings.alpha is not None:
+                alphas = np.array([settings.alpha])
+            else:
+                alphas = top_eigenvalue(engine, start.point, start.columns) * FIRST_ALPHAS
+            model = walk(
+                view,
+                engine,
+                start.point,
+                start.columns,
+                alphas,
+                start.kind,
+                effort=effort,
+                tick=journey.tick,
+            )
+            firsts.append(model)
+            families.append(start.family)
+            journey.add(model)
+    best = _best(firsts)
+    view = problem.views[best.transform]
+    for other in problem.views.values():
+        if other is not view:
+            other.close()
+    runners: dict[str, Model] = {}
+    for model, family in sorted(
+        zip(firsts, families, strict=True), key=lambda pair: pair[0].validation_error
+    ):
+        near = model.validation_error <= BEHIND * best.validation_error
+        if model.transform == best.transform and near:
+            runners.setdefault(family, model)
+    return view, list(runners.values())
+
+
+def _best(models: list[Model]) -> Model:
+    return min(models, key=lambda m: m.validation_error)
+
+
+def smallest(validation: Engine, candidates: list[Model], best: Model) -> Model:
+    """The smallest model not significantly worse than the best; of equals the better one."""
+    for model in sorted(candidates, key=lambda m: (m.columns.size, m.validation_error)):
+        if model is best or not significantly_worse(validation, model, best):
+            return model
+    return best

@@ -1,0 +1,159 @@
+"""From many variables to few: learn, drop the weakest, learn again.
+
+Each round descends the profile objective from where the last one ended, down a few values of
+alpha, and keeps the point that validates best; then the variables that are used least leave.  What
+comes back is one model for every size on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from scipy import linalg
+
+from srff.engines import Engine
+from srff.models import Model, solved
+from srff.objectives import Objective, training_objective
+from srff.problem import View
+from srff.solvers.refine import Frequencies, descend
+
+FIRST_ALPHAS = np.logspace(-1, -5, 9)
+"""Penalties of the first round, as shares of the largest eigenvalue of ``G / n``."""
+
+NEXT_ALPHAS = np.logspace(0.5, -1, 4)
+"""Penalties of the next rounds, as shares of the last round's choice."""
+
+GIVE_UP = 1.1
+"""A walk down alpha ends when the validation error has risen by this factor over its best."""
+
+SHARE = 1 / 3
+"""Share of the variables that leave at a time, while there are more than ``ONE_BY_ONE``."""
+
+ONE_BY_ONE = 6
+
+SMALLEST_ALPHA = 1e-8
+"""Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
+
+SHUFFLED = 128
+"""Most variables that are shuffled one by one."""
+
+CLEAR = 3.0
+"""Standard errors from which on a rise is clear."""
+
+Tick = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to descend: iterations at each alpha, and the relative decrease to stop at."""
+
+    max_iter: int = 30
+    tol: float = 1e-5
+
+
+DEFAULT = Effort()
+
+
+def top_eigenvalue(engine: Engine, point: Frequencies, columns: np.ndarray) -> float:
+    """The largest eigenvalue of ``G / n``, the unit of alpha."""
+    S = engine.statistics(point.W, point.b, columns)
+    last = S.G.shape[0] - 1
+    return float(linalg.eigvalsh(S.G, subset_by_index=[last, last])[0] / S.n)
+
+
+def walk(
+    view: View,
+    engine: Engine,
+    point: Frequencies,
+    columns: np.ndarray,
+    alphas: np.ndarray,
+    kind: str,
+    *,
+    objective: Callable[[float], Objective] = training_objective,
+    effort: Effort = DEFAULT,
+    tick: Tick = lambda: None,
+) -> Model:
+    """Descend at each alpha in turn, each from where the last ended; the best on validation."""
+    begun = perf_counter()
+    best: Model | None = None
+    for alpha in np.unique(np.maximum(alphas, SMALLEST_ALPHA))[::-1]:
+        point, values = descend(
+            engine,
+            objective(float(alpha)),
+            point,
+            columns,
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+            tick=tick,
+        )
+        model = solved(view, engine, point, columns, float(alpha), kind)
+        model = replace(model, objective=values)
+        if best is None or model.validation_error < best.validation_error:
+            best = model
+        elif model.validation_error > GIVE_UP * best.validation_error:
+            break
+    assert best is not None
+    return replace(best, seconds=perf_counter() - begun)
+
+
+def eliminate(
+    view: View,
+    engine: Engine,
+    first: Model,
+    *,
+    effort: Effort = DEFAULT,
+    alphas: np.ndarray = NEXT_ALPHAS,
+    fixed_alpha: bool = False,
+    share: float = SHARE,
+    one_by_one: int = ONE_BY_ONE,
+    enough: Callable[[list[Model]], bool] = lambda models: False,
+    tick: Tick = lambda: None,
+) -> list[Model]:
+    """Models of falling size from ``first``, which is among them, down to one variable."""
+    models = [first]
+    while models[-1].columns.size > 1 and not enough(models):
+        last = models[-1]
+        assert last.point is not None
+        size = last.columns.size
+        left = size - 1 if size <= one_by_one else min(size - 1, int(np.ceil(size * (1 - share))))
+        kept = np.sort(np.argsort(-importance(view, last), kind="stable")[:left])
+        grid = np.array([last.alpha]) if fixed_alpha else last.alpha * alphas
+        models.append(
+            walk(
+                view,
+                engine,
+                last.point.drop(kept),
+                last.columns[kept],
+                grid,
+                last.kind,
+                effort=effort,
+                tick=tick,
+            )
+        )
+    return models
+
+
+def importance(view: View, model: Model) -> np.ndarray:
+    """An order of the variables by how much they are needed: the larger, the more.
+
+    First come those whose shuffling on the validation rows clearly raises the squared error, by
+    its rise: they may act slowly, with small frequencies.  Then the others, by their strength, how
+    fast the model varies along them: where it is large, they may act in interactions of a high
+    order that no single shuffle shows yet.
+    """
+    strength = model.strength()
+    score = strength / max(strength.max(), np.finfo(float).tiny)
+    if score.size <= SHUFFLED and view.validation is not None:
+        rise, error = view.validation.permutation_loss(model.prediction())
+        clear = rise > CLEAR * error
+        score[clear] = 1 + rise[clear]
+    return score
+
+
+def hopeless(models: list[Model], rounds: int = 3, factor: float = 1.2) -> bool:
+    """Whether the last few sizes were all clearly worse than the best so far."""
+    errors = [m.validation_error for m in models]
+    return len(errors) > rounds and min(errors[-rounds:]) > factor * min(errors)

@@ -1,0 +1,338 @@
+"""The best model on a few variables that have been chosen: the last steps of a fit.
+
+Several kinds of model compete on the validation rows: scales, a metric, features of few directions,
+the best of these with many more features of several kernels, free frequencies averaged over draws,
+and a blend of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from scipy import linalg, stats
+from scipy.special import ndtri
+
+from srff import objectives
+from srff.elimination import SMALLEST_ALPHA, Effort, Tick, walk
+from srff.engines import Engine
+from srff.kernels import Gaussian, Kernel, low_order
+from srff.models import Member, Model, judged, solved
+from srff.objectives import evidence_objective, training_objective
+from srff.problem import View
+from srff.solvers.refine import Free, Frequencies, LowOrder, Metric, Scales, descend
+
+EVIDENCE_ROWS = 20_000
+"""Above so many rows the evidence and the training loss choose the same frequencies, and the
+evidence costs more."""
+
+METRIC_ALPHAS = np.logspace(0.5, -2.5, 7)
+FREE_ALPHAS = np.logspace(1, -1.5, 6)
+WIDE_ALPHAS = np.logspace(1, -2, 7)
+"""Penalties of each kind, as shares of the penalty of the model that it starts from."""
+
+STRETCH, MOST_STRETCHED = 1.6, 4
+TAILS = (np.inf, 3.0, 1.0)
+"""Kernels of the wide model: Gaussian, and Matern kernels of smoothness 3/2 and 1/2, whose
+spectral measures are Student t; each with its metric as it is, stretched and shrunk by powers of
+``STRETCH`` while that helps."""
+
+WIDE_FIRST = 768
+"""Features that these kernels are compared with."""
+
+FREE_TAILS = (np.inf, 2.0)
+"""Tails that free frequencies start with: the kernel's own, and those of Student's t."""
+
+LARGE_ALPHAS = np.logspace(0.5, -0.5, 3)
+MEMBERS, LARGE_MEMBERS = 5, 3
+"""Draws of free frequencies that are averaged, of the first size and of the larger one."""
+
+ROWS_A_FREQUENCY = 8
+"""Rows for each frequency from which on the larger size is tried."""
+
+BLENDED, WORTHWHILE = 5, 1e-3
+"""Most models of a blend, and by how much of the squared error each must lower it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What may compete, and how large it may be."""
+
+    kinds: tuple[str, ...]
+    n_components: int
+    n_wide: int
+    n_free: int
+    fixed_alpha: bool
+    effort: Effort
+    kernel: Kernel
+    rng: np.random.RandomState
+
+
+def finish(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
+    """The candidates on the columns of ``start``, in the order in which they were made."""
+    models: list[Model] = []
+    if "scales" in plan.kinds:
+        point: Frequencies = Scales(start.strength(), *_draw(plan, start.columns.size))
+        models += _by_objectives(view, engine, start, plan, point, "scales", tick)
+    point = Metric(_square(start), *_draw(plan, start.columns.size))
+    metrics = _by_objectives(view, engine, start, plan, point, "metric", tick)
+    point = _low_order(start, plan)
+    low = _by_objectives(view, engine, start, plan, point, "low order", tick)
+    if "metric" in plan.kinds:
+        models += [*metrics, *low]
+    if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
+        dense = [m for m in models if m.kind != "low order"]
+        models += _wide(view, engine, _best(dense), plan, tick)
+        if _best(low).validation_error < _best(dense).validation_error:
+            models += _wide(view, engine, _best(low), plan, tick)
+    if "frequencies" in plan.kinds:
+        free = list(_free(view, engine, _best([*metrics, *low]), plan, tick))
+        models += free
+    models.append(_blend(models, view))
+    return models
+
+
+def _best(models: list[Model]) -> Model:
+    return min(models, key=lambda m: m.validation_error)
+
+
+def _draw(plan: Plan, rows: int, size: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    size = size or plan.n_components
+    return plan.kernel.sample(plan.rng, (rows, size)), plan.rng.uniform(0.0, 2 * np.pi, size)
+
+
+def _square(start: Model) -> np.ndarray:
+    """A square ``L`` of the same ``L L'``: with it the features have the same distribution."""
+    point = start.point
+    if not isinstance(point, Metric):
+        return np.diag(start.strength())
+    if point.L.shape[0] == point.L.shape[1]:
+        return point.L
+    return linalg.rq(point.L, mode="economic")[0]
+
+
+def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
+    """Features of one to three directions: those of ``start`` if it has any."""
+    rows = start.columns.size
+    L = start.point.L if isinstance(start.point, LowOrder) else np.eye(rows)
+
+    def draw(rows: int) -> np.ndarray:
+        return low_order(plan.kernel, plan.rng, (rows, size or plan.n_components))
+
+    b = plan.rng.uniform(0.0, 2 * np.pi, size or plan.n_components)
+    return LowOrder(L, draw(rows), b, draw)
+
+
+def _alphas(start: Model, plan: Plan, shares: np.ndarray) -> np.ndarray:
+    if plan.fixed_alpha:
+        return np.array([start.alpha])
+    return np.unique(np.maximum(start.alpha * shares, SMALLEST_ALPHA))[::-1]
+
+
+def _by_objectives(
+    view: View,
+    engine: Engine,
+    start: Model,
+    plan: Plan,
+    point: Frequencies,
+    kind: str,
+    tick: Tick,
+) -> list[Model]:
+    """One kind of model by the training loss and, where it pays, by the evidence."""
+    goals = [training_objective]
+    if engine.n <= EVIDENCE_ROWS:
+        goals.append(evidence_objective)
+    return [
+        walk(
+            view,
+            engine,
+            point,
+            start.columns,
+            _alphas(start, plan, METRIC_ALPHAS),
+            kind,
+            objective=goal,
+            effort=plan.effort,
+            tick=tick,
+        )
+        for goal in goals
+    ]
+
+
+def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
+    """The same metric with many features, from quasi-random draws, for several kernels.
+
+    Kernels are compared with fewer features; the best one then gets all.
+    """
+    k = start.columns.size
+    sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(plan.rng.randint(2**31)))
+    uniform = np.clip(sobol.random(plan.n_wide), 1e-9, 1 - 1e-9).T
+    E = ndtri(uniform[:k])
+    if isinstance(start.point, LowOrder):
+        L = start.point.L
+        E = low_order(plan.kernel, plan.rng, (k, plan.n_wide))
+    else:
+        L = _square(start)
+
+    def fit(tail: float, power: int, alphas: np.ndarray, size: int) -> Model:
+        tick()
+        begun = perf_counter()
+        W = STRETCH**power * (L @ E[:, :size])
+        if np.isfinite(tail):
+            W = W * np.sqrt(tail / stats.chi2.ppf(uniform[k + 1, :size], tail))
+        model = _ridge(view, engine, start.columns, W, 2 * np.pi * uniform[k, :size], alphas)
+        return replace(model, seconds=perf_counter() - begun)
+
+    alphas = _alphas(start, plan, WIDE_ALPHAS)
+    first = min(WIDE_FIRST, plan.n_wide)
+    models, kernels = [], []
+    for tail in TAILS:
+        best = fit(tail, 0, alphas, first)
+        models.append(best)
+        kernels.append((tail, 0))
+        for direction in (1, -1):
+            for power in range(1, MOST_STRETCHED + 1):
+                model = fit(tail, direction * power, alphas, first)
+                models.append(model)
+                kernels.append((tail, direction * power))
+                if not model.validation_error < best.validation_error:
+                    break
+                best = model
+            if best is not models[-1 - power]:
+                break  # stretching helped: shrinking will not
+    if plan.n_wide > first:
+        i = int(np.argmin([m.validation_error for m in models]))
+        near = np.array([1.0]) if plan.fixed_alpha else np.array([2.0, 1.0, 0.5])
+        models.append(fit(*kernels[i], models[i].alpha * near, plan.n_wide))
+    return models
+
+
+def _ridge(
+    view: View,
+    engine: Engine,
+    columns: np.ndarray,
+    W: np.ndarray,
+    b: np.ndarray,
+    alphas: np.ndarray,
+) -> Model:
+    """The model at these frequencies whose alpha validates best."""
+    assert view.validation is not None
+    S = engine.statistics(W, b, columns)
+    V = view.validation.statistics(W, b, columns)
+    coefs = [objectives.ridge(S, float(alpha)) for alpha in alphas]
+    errors = [max(objectives.squared_loss(V, a), 0.0) for a in coefs]
+    i = int(np.argmin(errors))
+    return Model(
+        "wide",
+        view.transform.name,
+        columns,
+        (Member(W, b, float(alphas[i]), coefs[i]),),
+        errors[i],
+        max(objectives.squared_loss(S, coefs[i]), 0.0),
+        n_rows=engine.n,
+    )
+
+
+def _free(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> Iterator[Model]:
+    """Free frequencies from draws around the metric: the first ones, then a mean over draws.
+
+    The first draws say whether frequencies should start with heavy tails, and whether many more of
+    them pay.
+    """
+    effort = Effort(2 * plan.effort.max_iter, plan.effort.tol)
+
+    def point(size: int, tail: float) -> Free:
+        if isinstance(start.point, LowOrder):
+            around: Frequencies = _low_order(start, plan, size)
+        else:
+            around = Metric(_square(start), *_draw(plan, start.columns.size, size))
+        radius = np.sqrt(tail / plan.rng.chisquare(tail, size)) if np.isfinite(tail) else 1.0
+        return Free(around.W * radius, around.b)
+
+    def fit(size: int, tail: float, alphas: np.ndarray) -> Model:
+        return walk(
+            view,
+            engine,
+            point(size, tail),
+            start.columns,
+            alphas,
+            "frequencies",
+            effort=effort,
+            tick=tick,
+        )
+
+    firsts = {}
+    for tail in FREE_TAILS:
+        firsts[tail] = fit(plan.n_components, tail, _alphas(start, plan, FREE_ALPHAS))
+        yield firsts[tail]
+    tail = min(firsts, key=lambda t: firsts[t].validation_error)
+    first, size, number = firsts[tail], plan.n_components, MEMBERS
+    if plan.n_free > size and engine.n >= ROWS_A_FREQUENCY * plan.n_free:
+        larger = fit(plan.n_free, tail, _alphas(first, plan, LARGE_ALPHAS))
+        yield larger
+        if larger.validation_error < first.validation_error:
+            first, size, number = larger, plan.n_free, LARGE_MEMBERS
+    # Coming down from a larger penalty leads to better places than starting at the last.
+    down = _alphas(first, plan, np.array([3.2, 1.0]))
+    members = [first]
+    while len(members) < number:
+        begun = perf_counter()
+        place: Frequencies = point(size, tail)
+        for alpha in down:
+            place, _ = descend(
+                engine,
+                training_objective(float(alpha)),
+                place,
+                start.columns,
+                max_iter=effort.max_iter,
+                tol=effort.tol,
+                tick=tick,
+            )
+        model = solved(view, engine, place, start.columns, first.alpha, "frequencies")
+        members.append(replace(model, seconds=perf_counter() - begun))
+    yield _mean(members, view, "frequencies")
+
+
+def _mean(models: list[Model], view: View, kind: str) -> Model:
+    """The mean of models on the same columns; one that stands several times counts so often."""
+    assert view.validation is not None
+    distinct = {id(model): model for model in models}
+    counts = {key: sum(id(m) == key for m in models) for key in distinct}
+    members = tuple(
+        replace(member, share=member.share * counts[key] / len(models))
+        for key, model in distinct.items()
+        for member in model.members
+    )
+    mean = Model(
+        kind,
+        view.transform.name,
+        models[0].columns,
+        members,
+        training_error=float("nan"),
+        seconds=sum(m.seconds for m in models),
+        objective=models[0].objective,
+        n_rows=models[0].n_rows,
+    )
+    return judged(mean, view.validation)
+
+
+def _blend(models: list[Model], view: View) -> Model:
+    """A mean of models of several kinds: one after the other joins that lowers the error most.
+
+    A model may join more than once.  The best one of each kind takes part.
+    """
+    assert view.validation is not None
+    kinds = dict.fromkeys(m.kind for m in models)
+    best = [_best([m for m in models if m.kind == kind]) for kind in kinds]
+    products = view.validation.residual_products([m.prediction() for m in best])
+    count = np.zeros(len(best))
+    error = np.inf
+    while count.sum() < BLENDED:
+        trials = count + np.eye(len(best))
+        errors = np.sum((trials @ products) * trials, axis=1) / trials.sum(axis=1) ** 2
+        if not errors.min() < error * (1 - WORTHWHILE):
+            break
+        error, count = errors.min(), trials[np.argmin(errors)]
+    chosen = [m for m, times in zip(best, count, strict=True) for _ in range(int(times))]
+    return _mean(chosen, view, "blend")

@@ -1,0 +1,162 @@
+"""A candidate model as plain data, and the paired test between two of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from srff import objectives
+from srff.engines import Engine
+from srff.features import Prediction
+from srff.problem import Problem, View
+from srff.solvers.refine import Frequencies
+
+KEEP_LEVEL = 0.05
+"""Level of the paired test by which a variable must be missed to be kept."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One set of random features with its coefficients; a model is a weighted mean of such."""
+
+    W: np.ndarray
+    b: np.ndarray
+    alpha: float
+    coef: np.ndarray
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model on some columns, and what it was judged by.
+
+    Errors are mean squares of the standardised target, NaN where they were not measured.
+    ``n_rows`` are the rows that its coefficients were solved on; ``stopped`` says that it was left
+    before its end and cannot be chosen.
+    """
+
+    kind: str
+    transform: str
+    columns: np.ndarray
+    members: tuple[Member, ...] = field(repr=False)
+    validation_error: float = float("nan")
+    training_error: float = float("nan")
+    point: Frequencies | None = field(default=None, repr=False)
+    seconds: float = 0.0
+    objective: tuple[float, ...] = field(default=(), repr=False)
+    n_rows: float = 0.0
+    stopped: bool = False
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the first member."""
+        return self.members[0].alpha
+
+    def strength(self) -> np.ndarray:
+        """How much each column is used, at the point where the model stands."""
+        assert self.point is not None
+        return self.point.strength()
+
+    def prediction(self) -> Prediction:
+        """All members as one set of features: ``sqrt(2/D)`` is of the number of all."""
+        total = sum(m.b.size for m in self.members)
+        return Prediction(
+            self.columns,
+            np.concatenate([m.W for m in self.members], axis=1),
+            np.concatenate([m.b for m in self.members]),
+            np.concatenate([m.coef * (m.share * np.sqrt(total / m.b.size)) for m in self.members]),
+        )
+
+    def scale(self) -> np.ndarray:
+        """How fast the model varies along each column: see the user's documentation.
+
+        The scales themselves where the model has such; else the root mean square of the
+        frequencies, each counted by the square of its coefficient.
+        """
+        if self.kind == "scales" and self.point is not None:
+            return self.point.strength()
+        p = self.prediction()
+        energy = np.sum(p.a**2, axis=1)
+        total = energy.sum()
+        energy = energy / total if total > 0 else np.full(energy.size, 1 / energy.size)
+        return np.sqrt(p.W**2 @ energy)
+
+
+def mean_model(transform: str, validation: Engine, n_targets: int) -> Model:
+    """The model that predicts the mean and reads nothing."""
+    member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, n_targets)))
+    model = Model("mean", transform, np.zeros(0, dtype=np.intp), (member,))
+    return judged(model, validation)
+
+
+def judged(model: Model, validation: Engine) -> Model:
+    """The model with its error on the validation rows."""
+    p = model.prediction()
+    return replace(model, validation_error=validation.loss(p.W, p.b, p.a, p.columns))
+
+
+def solved(
+    view: View,
+    engine: Engine,
+    point: Frequencies,
+    columns: np.ndarray,
+    alpha: float,
+    kind: str,
+) -> Model:
+    """The model at a point: its coefficients from ``engine``'s rows, judged on validation rows."""
+    statistics = engine.statistics(point.W, point.b, columns)
+    coef = objectives.ridge(statistics, alpha)
+    member = Member(point.W, point.b, alpha, coef)
+    model = Model(kind, view.transform.name, columns, (member,), point=point, n_rows=engine.n)
+    model = replace(model, training_error=max(objectives.squared_loss(statistics, coef), 0.0))
+    assert view.validation is not None
+    return judged(model, view.validation)
+
+
+def significantly_worse(
+    validation: Engine, first: Model, second: Model, level: float = KEEP_LEVEL
+) -> bool:
+    """Whether ``first`` has larger errors than ``second``: paired, one-sided t tests.
+
+    Of the squared errors, and of the absolute ones, which a few large errors do not drown; either
+    may find a difference, each at half the level.
+    """
+    mean, error = validation.difference(first.prediction(), second.prediction())
+    limit = stats.t.isf(level / 2, max(validation.n - 1, 1.0))
+    return bool(np.any(mean > limit * error))
+
+
+def refitted(problem: Problem, model: Model) -> Model:
+    """The model with its coefficients solved on every row that may be learned from."""
+    view = problem.views[model.transform]
+    if model.kind == "mean" or (not problem.refit and model.n_rows == view.training().n):
+        return model
+    members = tuple(
+        replace(m, coef=objectives.ridge(S, m.alpha))
+        for m in model.members
+        for S in [problem.statistics_of_all_rows(model.transform, m.W, m.b, model.columns)]
+    )
+    return replace(model, members=members)
+
+
+def path_table(models: list[Model], y_spread: float) -> dict[str, np.ndarray]:
+    """One row per candidate, errors as RMSE in the target's units."""
+
+    def column(values: list[Any], dtype: Any = np.float64) -> np.ndarray:
+        return np.array(values, dtype=dtype)
+
+    return {
+        "kind": column([m.kind for m in models], object),
+        "inputs": column([m.transform for m in models], object),
+        "alpha": column([m.alpha for m in models]),
+        "budget": column([m.scale().sum() for m in models]),
+        "training_error": np.sqrt(column([m.training_error for m in models])) * y_spread,
+        "validation_error": np.sqrt(column([m.validation_error for m in models])) * y_spread,
+        "n_variables": column([m.columns.size for m in models], np.intp),
+        "n_iter": column([max(len(m.objective) - 1, 0) for m in models], np.intp),
+        "seconds": column([m.seconds for m in models]),
+        "stopped": column([m.stopped for m in models], bool),
+    }

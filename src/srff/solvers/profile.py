@@ -1,0 +1,110 @@
+"""Descent over the frequencies with the coefficients eliminated: each point is solved exactly.
+
+An objective of :mod:`srff.objectives` is a function of ``W`` and ``b`` alone; its value takes a
+pass over the rows for the statistics, its gradient one more for the pull-back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from srff.constraints import project_simplex
+from srff.engines import Engine
+from srff.objectives import Evaluation, Objective
+
+MEMORY = 5
+"""A spectral step need only improve on the worst of so many values before it."""
+
+SHORTEST = 1e-3
+"""Where the line search gives up, as a share of the full step."""
+
+
+def slopes(
+    engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The derivatives with respect to ``W`` and ``b`` at a point that was evaluated."""
+    if e.curve is None:
+        _, dW, db = engine.loss_pull_back(W, b, e.coef, columns)
+        return e.pull * engine.n * dW, e.pull * engine.n * db
+    dG = e.curve + e.pull * (e.coef @ e.coef.T)
+    return engine.pull_back(W, b, dG, -2 * e.pull * e.coef, columns)
+
+
+@dataclass(frozen=True)
+class ScaleState:
+    """Scales on the simplex on their way down: small, and the objective with them."""
+
+    scale: np.ndarray
+    evaluation: Evaluation
+    objective: tuple[float, ...]
+    converged: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations done."""
+        return len(self.objective) - 1
+
+
+def descend_scales(
+    engine: Engine,
+    objective: Objective,
+    E: np.ndarray,
+    b: np.ndarray,
+    scale: np.ndarray,
+    *,
+    max_iter: int,
+    tol: float,
+) -> Iterator[ScaleState]:
+    """Spectral projected gradient on the simplex of ``scale``'s sum, one state an iteration.
+
+    The step is Barzilai and Borwein's; a step is shortened until it improves on the worst of the
+    last few values.  Rows of zeros in ``E`` are columns that do not vary.
+    """
+    budget = float(scale.sum())
+    usable = np.flatnonzero(E.any(axis=1))
+
+    def evaluate(gamma: np.ndarray) -> Evaluation:
+        used = gamma > 0
+        W = gamma[used, None] * E[usable[used]]
+        return objective(engine.statistics(W, b, usable[used]))
+
+    def gradient(gamma: np.ndarray, e: Evaluation) -> np.ndarray:
+        dW, _ = slopes(engine, e, gamma[:, None] * E[usable], b, usable)
+        return np.sum(dW * E[usable], axis=1)
+
+    x = scale[usable]
+    e = evaluate(x)
+    slope = gradient(x, e)
+    steepest = float(np.linalg.norm(slope - slope.mean()))
+    if steepest == 0.0:
+        return
+    step = 0.1 * budget / steepest
+    values = [e.value]
+    for _ in range(max_iter):
+        direction = project_simplex(x - step * slope, budget) - x
+        decrease = float(direction @ slope)
+        length = 1.0
+        while True:
+            trial = x + length * direction
+            trial[trial < 1e-12 * budget] = 0.0
+            following = evaluate(trial)
+            if following.value <= max(values[-MEMORY:]) + 1e-4 * length * decrease:
+                break
+            length /= 3
+            if length < SHORTEST:
+                return
+        slope_following = gradient(trial, following)
+        move, change = trial - x, slope_following - slope
+        curvature = float(move @ change)
+        step = float(move @ move) / curvature if curvature > 0 else 2 * step
+        x, slope, e = trial, slope_following, following
+        values.append(e.value)
+        full = np.zeros_like(scale)
+        full[usable] = x
+        done = abs(decrease) <= tol * max(abs(e.value), tol)
+        yield ScaleState(full, e, tuple(values), done)
+        if done:
+            return

@@ -1,0 +1,221 @@
+"""Descent over richer frequencies than ``diag(gamma) E``, on few variables, by L-BFGS.
+
+Three parametrisations of ``(W, b)`` share one descent; each is a chain rule on the small side:
+
+* scales ``W = diag(gamma) E``: ``dgamma_s = sum_j (dW * E)_sj``;
+* a metric ``W = L E``: ``dL = dW E'``;
+* free frequencies: ``dW`` and ``db`` themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
+
+import numpy as np
+from scipy import optimize
+
+from srff.engines import Engine
+from srff.objectives import Objective
+from srff.solvers.profile import slopes
+
+HISTORY = 20
+"""Pairs of steps and slopes that L-BFGS remembers."""
+
+
+class Frequencies(Protocol):
+    """A point ``(W, b)`` that knows its coordinates."""
+
+    @property
+    def W(self) -> np.ndarray:
+        """The frequencies."""
+
+    @property
+    def b(self) -> np.ndarray:
+        """The offsets."""
+
+    def vector(self) -> np.ndarray:
+        """The coordinates."""
+
+    def at(self, vector: np.ndarray) -> Self:
+        """The point of these coordinates."""
+
+    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
+        """The slope in the coordinates from the slopes in ``W`` and ``b``."""
+
+    def strength(self) -> np.ndarray:
+        """How much each variable is used."""
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The point without the other variables."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """``W = diag(gamma) E``; the sign of a scale means nothing."""
+
+    gamma: np.ndarray
+    E: np.ndarray
+    b: np.ndarray
+
+    @property
+    def W(self) -> np.ndarray:
+        """The frequencies."""
+        return self.gamma[:, None] * self.E
+
+    def vector(self) -> np.ndarray:
+        """The scales."""
+        return self.gamma
+
+    def at(self, vector: np.ndarray) -> Self:
+        """The point of these scales."""
+        return type(self)(vector, self.E, self.b)
+
+    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
+        """``sum_j (dW * E)_sj``."""
+        return np.sum(dW * self.E, axis=1)
+
+    def strength(self) -> np.ndarray:
+        """The size of each scale."""
+        return np.abs(self.gamma)
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The point without the other variables."""
+        return type(self)(self.gamma[kept], self.E[kept], self.b)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """``W = L E``: directions in the space of the variables, and how fast to go along them."""
+
+    L: np.ndarray
+    E: np.ndarray
+    b: np.ndarray
+
+    @property
+    def W(self) -> np.ndarray:
+        """The frequencies."""
+        return self.L @ self.E
+
+    def vector(self) -> np.ndarray:
+        """The entries of ``L``."""
+        return self.L.ravel()
+
+    def at(self, vector: np.ndarray) -> Self:
+        """The point of this ``L``."""
+        return type(self)(vector.reshape(self.L.shape), self.E, self.b)
+
+    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
+        """``dW E'``."""
+        return (dW @ self.E.T).ravel()
+
+    def strength(self) -> np.ndarray:
+        """The length of each row of ``L``."""
+        return np.linalg.norm(self.L, axis=1)
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The rows of the kept variables; the directions stay."""
+        return type(self)(self.L[kept], self.E, self.b)
+
+
+@dataclass(frozen=True)
+class LowOrder:
+    """``W = L E`` with a sparse ``E``: each feature is along one, two or three directions.
+
+    Sums of functions of few directions, which a dense ``E`` needs very many features for.  ``draw``
+    gives an ``E`` for a number of directions; it is drawn anew when variables leave, since the
+    features along theirs go with them.
+    """
+
+    L: np.ndarray
+    E: np.ndarray
+    b: np.ndarray
+    draw: Callable[[int], np.ndarray] = field(repr=False)
+
+    @property
+    def W(self) -> np.ndarray:
+        """The frequencies."""
+        return self.L @ self.E
+
+    def vector(self) -> np.ndarray:
+        """The entries of ``L``."""
+        return self.L.ravel()
+
+    def at(self, vector: np.ndarray) -> Self:
+        """The point of this ``L``."""
+        return replace(self, L=vector.reshape(self.L.shape))
+
+    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
+        """``dW E'``."""
+        return (dW @ self.E.T).ravel()
+
+    def strength(self) -> np.ndarray:
+        """The length of each row of ``L``."""
+        return np.linalg.norm(self.L, axis=1)
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The rows and the directions of the kept variables, and new features."""
+        return replace(self, L=self.L[np.ix_(kept, kept)], E=self.draw(len(kept)))
+
+
+@dataclass(frozen=True)
+class Free:
+    """Every frequency and every offset for itself."""
+
+    W: np.ndarray
+    b: np.ndarray
+
+    def vector(self) -> np.ndarray:
+        """All entries of ``W``, then ``b``."""
+        return np.concatenate([self.W.ravel(), self.b])
+
+    def at(self, vector: np.ndarray) -> Self:
+        """The point of these frequencies and offsets."""
+        return type(self)(vector[: self.W.size].reshape(self.W.shape), vector[self.W.size :])
+
+    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
+        """The slopes as they are."""
+        return np.concatenate([dW.ravel(), db])
+
+    def strength(self) -> np.ndarray:
+        """The root mean square of each variable's frequencies."""
+        return np.sqrt(np.mean(self.W**2, axis=1))
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The point without the other variables."""
+        return type(self)(self.W[kept], self.b)
+
+
+def descend(
+    engine: Engine,
+    objective: Objective,
+    point: Frequencies,
+    columns: np.ndarray,
+    *,
+    max_iter: int,
+    tol: float,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[Frequencies, tuple[float, ...]]:
+    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``.
+
+    Returns the end point and the objective at each evaluation.
+    """
+    values: list[float] = []
+
+    def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        tick()
+        there = point.at(vector)
+        W, b = there.W, there.b
+        e = objective(engine.statistics(W, b, columns))
+        values.append(e.value)
+        return e.value, there.chain(*slopes(engine, e, W, b, columns))
+
+    result = optimize.minimize(
+        value,
+        point.vector(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxcor": HISTORY, "ftol": tol, "gtol": 1e-9},
+    )
+    return point.at(result.x), tuple(values)

@@ -1,0 +1,107 @@
+"""Maps of single inputs to a common scale, fitted once and applied block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+N_KNOTS = 257
+"""Most knots of a column's quantile function: between them it is linear."""
+
+
+class Transform(Protocol):
+    """A map of each column of a block; float64 in and out."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """The block in the new units."""
+
+    def take(self, columns: np.ndarray) -> Self:
+        """The map of some of the columns."""
+
+
+@dataclass(frozen=True)
+class Standardise:
+    """``(X - center) / spread``: mean zero, unit spread; a constant column becomes zeros."""
+
+    center: np.ndarray
+    spread: np.ndarray
+    name: str = field(default="standard", repr=False)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """The block in units of the spread around the center."""
+        return (X - self.center) / self.spread
+
+    def take(self, columns: np.ndarray) -> Self:
+        """The map of some of the columns."""
+        return replace(self, center=self.center[columns], spread=self.spread[columns])
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Normal scores: the normal distribution's quantile at each value's rank, interpolated.
+
+    ``knots[s]`` are values of column s in rising order and ``scores[s]`` what they become; beyond
+    the first and the last the score stays, so that outliers lose their weight.
+    """
+
+    knots: tuple[np.ndarray, ...]
+    scores: tuple[np.ndarray, ...]
+    name: str = field(default="quantile", repr=False)
+
+    @classmethod
+    def fit(cls, X: np.ndarray) -> Self:
+        """From a sample of rows."""
+        pairs = [_normal_scores(np.asarray(column, dtype=np.float64)) for column in X.T]
+        return cls(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """The block's normal scores."""
+        out = np.empty(X.shape)
+        for s, (knots, scores) in enumerate(zip(self.knots, self.scores, strict=True)):
+            out[:, s] = np.interp(X[:, s], knots, scores)
+        return out
+
+    def take(self, columns: np.ndarray) -> Self:
+        """The map of some of the columns."""
+        return replace(
+            self,
+            knots=tuple(self.knots[s] for s in columns),
+            scores=tuple(self.scores[s] for s in columns),
+        )
+
+
+def _normal_scores(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Knots and scores of one column, with mean zero and unit spread over the sample."""
+    values, counts = np.unique(column, return_counts=True)
+    if values.size == 1:
+        return values, np.zeros(1)
+    # Mid-ranks: a value that stands m times has the mean of the m ranks.
+    ranks = (np.cumsum(counts) - counts / 2) / column.size
+    if values.size > N_KNOTS:
+        chosen = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], N_KNOTS)))
+        chosen[0], chosen[-1] = 0, values.size - 1
+        values_k, ranks_k = values[chosen], ranks[chosen]
+    else:
+        values_k, ranks_k = values, ranks
+    scores = ndtri(ranks_k)
+    sample = np.interp(column, values_k, scores)
+    return values_k, (scores - sample.mean()) / sample.std()
+
+
+def needs_quantiles(X: Any, standard: Standardise) -> bool:
+    """Whether any column is far from a normal one: then the quantile map is worth a try.
+
+    By the kurtosis and the skewness of a sample of rows; a uniform or a two-valued column has
+    nothing to gain.
+    """
+    U = standard(X)
+    skewness = np.abs(np.mean(U**3, axis=0))
+    kurtosis = np.mean(U**4, axis=0)
+    return bool(np.any((skewness > 1.0) | (kurtosis > 6.0)))
