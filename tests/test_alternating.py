@@ -14,6 +14,8 @@ from srff.problem import prepare
 from srff.search import RACE, alpha_grid, lowest, search_alternating
 from srff.solvers.alternating import alternating, start
 
+PAPER = {"solver": "alternating", "refine": None, "n_components": 300, "random_state": 0}
+
 
 @pytest.fixture
 def problem(ring):
@@ -51,7 +53,7 @@ def test_the_objective_never_increases_and_is_the_papers(problem, alpha):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_recorded_objective_never_increases_in_either_precision(ring, dtype):
-    model = SRFFRegressor(alpha=1e-4, dtype=dtype, tol=0.0, max_iter=40, random_state=0)
+    model = SRFFRegressor(alpha=1e-4, dtype=dtype, tol=0.0, max_iter=40, **PAPER)
     with pytest.warns(ConvergenceWarning):
         model.fit(*ring)
     assert (np.diff(model.objective_) <= 0).all()
@@ -67,7 +69,7 @@ def test_it_ends_at_a_stationary_point_of_the_scales(problem):
     state = solve(problem, tol=1e-9, max_iter=1000)
     assert state.converged
     W = state.scale[:, None] * problem.E
-    _, dW = problem.training.loss_pull_back(W, problem.b, state.coef)
+    _, dW, _ = problem.training.loss_pull_back(W, problem.b, state.coef)
     slope = np.sum(dW * problem.E, axis=1)
     # At a minimum over the simplex a projected gradient step goes nowhere.
     step = 0.1 * problem.budget / np.linalg.norm(slope)
@@ -80,7 +82,7 @@ def test_it_ends_at_a_stationary_point_of_the_scales(problem):
 
 
 def test_the_scale_of_an_unused_column_is_exactly_zero(ring):
-    model = SRFFRegressor(alpha=1e-3, budget=2, n_components=100, random_state=0).fit(*ring)
+    model = SRFFRegressor(**PAPER | {"n_components": 100}, alpha=1e-3, budget=2).fit(*ring)
     assert (model.scale_[:2] > 0.5).all()
     assert (model.scale_[2:] == 0).sum() >= 3
     assert model.get_support().tolist() == (model.scale_ > 0).tolist()
@@ -89,13 +91,14 @@ def test_the_scale_of_an_unused_column_is_exactly_zero(ring):
 def test_the_five_variables_of_se2_have_the_largest_scales():
     for seed in range(2):
         X, y = make_se2(1500, random_state=seed)
-        model = SRFFRegressor(alpha=2e-3, max_iter=30, tol=1e-3, random_state=seed).fit(X, y)
+        options = PAPER | {"random_state": seed}
+        model = SRFFRegressor(alpha=2e-3, max_iter=30, tol=1e-3, **options).fit(X, y)
         assert sorted(np.argsort(model.scale_)[-5:]) == [10, 11, 12, 13, 14]
 
 
 def test_a_solver_that_runs_out_of_iterations_warns(ring):
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
-        model = SRFFRegressor(max_iter=2, alpha=1e-3, random_state=0).fit(*ring)
+        model = SRFFRegressor(max_iter=2, alpha=1e-3, **PAPER).fit(*ring)
     assert model.n_iter_ == 2
     assert model.objective_.size == 3
 
@@ -131,6 +134,8 @@ def test_the_path_function_runs_every_alpha_to_its_end(ring):
     assert path.scales.shape == (50, 6)
     assert path.best == np.argmin(path.validation_error)
     model = SRFFRegressor(
+        solver="alternating",
+        refine=None,
         n_components=40,
         max_iter=15,
         dtype="float32",

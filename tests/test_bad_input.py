@@ -8,6 +8,10 @@ import pytest
 from srff import RFFRegressor, SRFFRegressor
 from srff.parameters import check_names
 
+PAPER = {"solver": "alternating", "refine": None, "random_state": 0}
+# The smallest fit there is, where it does not matter what is fitted.
+ANY = PAPER | {"n_components": 10, "alpha": 1.0, "max_iter": 1, "tol": 1.0}
+
 BAD = [
     ({"alpha": 0}, "alpha=0 must be a finite number above 0 or 'auto'"),
     ({"alpha": -1.0}, "alpha=-1.0"),
@@ -28,10 +32,22 @@ BAD = [
     ({"validation": (1, 2, 3)}, r"pair \(X, y\), got 3"),
 ]
 BAD_SRFF = [
+    ({"n_components": "many"}, "n_components='many' must be .* or 'auto'"),
+    ({"n_components": None}, "n_components=None"),
     ({"max_iter": 0}, "max_iter=0"),
+    ({"max_iter": 2.5}, "max_iter=2.5"),
+    ({"max_iter": True}, "max_iter=True"),
+    ({"tol": float("nan")}, "tol=nan"),
     ({"tol": -1}, "tol=-1"),
     ({"tol": "small"}, "tol='small'"),
-    ({"solver": "newton"}, "solver='newton' is unknown; accepted: 'alternating'"),
+    ({"solver": "newton"}, "solver='newton' is unknown; accepted: 'profile', 'alternating'"),
+    ({"solver": None}, "solver=None is unknown"),
+    ({"refine": "all"}, "refine='all' is unknown; accepted: 'auto', .*None"),
+    ({"refine": True}, "refine=True is unknown"),
+    ({"inputs": "raw"}, "inputs='raw' is unknown; accepted: 'auto', 'standard', 'quantile'"),
+    ({"inputs": None}, "inputs=None is unknown"),
+    ({"inputs": "quantile", "refine": None}, "inputs='quantile' needs"),
+    ({"inputs": "quantile", "solver": "alternating"}, "inputs='quantile' needs"),
 ]
 
 
@@ -63,7 +79,7 @@ def test_bad_weights(ring, weight, message):
 
 
 def test_one_weight_for_all_rows_is_no_weight(ring):
-    options = {"alpha": 1e-2, "n_components": 20, "max_iter": 3, "tol": 0.1, "random_state": 0}
+    options = PAPER | {"alpha": 1e-2, "n_components": 20, "max_iter": 3, "tol": 0.1}
     plain = SRFFRegressor(**options).fit(*ring).predict(ring[0])
     weighted = SRFFRegressor(**options).fit(*ring, sample_weight=2.0).predict(ring[0])
     np.testing.assert_allclose(weighted, plain, rtol=1e-8)
@@ -76,7 +92,7 @@ def test_nan_and_infinity_are_refused(ring, value):
     bad[3, 2] = value
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         SRFFRegressor().fit(bad, y)
-    model = SRFFRegressor(alpha=1.0, max_iter=1, tol=1.0).fit(X, y)
+    model = SRFFRegressor(**ANY).fit(X, y)
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         model.predict(bad)
 
@@ -92,7 +108,7 @@ def test_the_column_of_a_bad_value_is_named(ring, library):
     frames = pytest.importorskip(library)
     X, y = ring
     columns = {name: X[:, k] for k, name in enumerate("abcdef")}
-    model = SRFFRegressor(alpha=1.0, max_iter=1, tol=1.0).fit(frames.DataFrame(columns), y)
+    model = SRFFRegressor(**ANY).fit(frames.DataFrame(columns), y)
     text = frames.DataFrame(columns | {"c": ["red"] * 300})
     missing = frames.DataFrame(columns | {"d": np.r_[X[:7, 3], np.nan, X[8:, 3]]})
     for call in (lambda frame: SRFFRegressor().fit(frame, y), model.predict):
@@ -113,7 +129,7 @@ def test_columns_of_the_same_name_are_refused(ring):
 
 
 def test_wrong_width_at_predict(ring):
-    model = SRFFRegressor(alpha=1.0, max_iter=1, tol=1.0).fit(*ring)
+    model = SRFFRegressor(**ANY).fit(*ring)
     with pytest.raises(ValueError, match="6 features"):
         model.predict(np.zeros((3, 5)))
 
@@ -139,7 +155,7 @@ def test_constant_inputs_predict_the_mean():
 def test_a_constant_column_gets_scale_zero(ring):
     X, y = ring
     X = np.column_stack([X, np.full(300, 1e12 + 0.3)])
-    model = SRFFRegressor(n_components=60, tol=1e-3, random_state=0).fit(X, y)
+    model = SRFFRegressor(n_components=60, tol=1e-3, **PAPER).fit(X, y)
     assert model.scale_[6] == 0
     assert model.spread_[6] == 1
     other = X.copy()
@@ -149,7 +165,7 @@ def test_a_constant_column_gets_scale_zero(ring):
 
 def test_columns_of_very_different_magnitudes(ring):
     X, y = ring
-    options = {"n_components": 60, "alpha": 1e-3, "max_iter": 10, "tol": 1e-2, "random_state": 0}
+    options = PAPER | {"n_components": 60, "alpha": 1e-3, "max_iter": 10, "tol": 1e-2}
     plain = SRFFRegressor(**options).fit(X, y)
     units = np.array([1e-12, 1e12, 1.0, 1e12, 1e-12, 1.0])
     scaled = SRFFRegressor(**options).fit(X * units, y)
@@ -157,11 +173,13 @@ def test_columns_of_very_different_magnitudes(ring):
     np.testing.assert_allclose(scaled.predict(X * units), plain.predict(X), atol=1e-4)
 
 
+@pytest.mark.parametrize("options", [PAPER, {"refine": None}, {}], ids=["paper", "simplex", "auto"])
 @pytest.mark.parametrize("n", [2, 3, 5, 12, 21])
-def test_fewer_rows_than_neighbours(n):
+def test_fewer_rows_than_neighbours(n, options):
     rng = np.random.RandomState(0)
     X, y = rng.standard_normal((n, 3)), rng.standard_normal(n)
-    model = SRFFRegressor(n_components=20, random_state=0, max_iter=100, tol=1e-2).fit(X, y)
+    options = {"n_components": 20, "random_state": 0, "max_iter": 100, "tol": 1e-2} | options
+    model = SRFFRegressor(**options).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -176,8 +194,11 @@ def test_one_column_is_enough(ring):
     assert model.get_support().tolist() == [True]
 
 
-def test_the_same_row_many_times():
+@pytest.mark.parametrize("options", [PAPER, {"refine": None}, {}], ids=["paper", "simplex", "auto"])
+def test_the_same_row_many_times(options):
     X, y = np.ones((40, 2)), np.ones(40)
     X[0], y[0] = 2.0, 3.0
-    model = SRFFRegressor(n_components=20, random_state=0, tol=1e-2).fit(X, y)
+    model = SRFFRegressor(**{"n_components": 20, "random_state": 0, "tol": 1e-2} | options).fit(
+        X, y
+    )
     assert np.isfinite(model.predict(X)).all()

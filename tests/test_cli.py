@@ -28,7 +28,10 @@ def test_python_dash_m_is_the_same_command():
     assert out.stdout.strip() == f"srff {srff.__version__}"
 
 
-def test_demo_prints_the_variables_and_the_errors():
+def test_demo_prints_the_variables_and_the_errors(monkeypatch):
+    # Fewer features than by default, only to be quick.
+    monkeypatch.setattr("srff.problem.N_COMPONENTS", (50, 50))
+    monkeypatch.setattr("srff.estimators.N_WIDE", 128)
     result = runner.invoke(app, ["demo", "--samples", "600"])
     assert result.exit_code == 0, result.output
     for text in ("SE1", "x7", "kept", "mean of the target", "RFF", "SRFF", "noise", "0.1000"):

@@ -10,9 +10,11 @@ import pytest
 
 from srff.engines import BlockPlan, DeviceEngine, LocalEngine, Standardisation, parse_memory
 from srff.engines.plan import shards
+from srff.features import Prediction
 from srff.kernels import Gaussian
 from srff.problem import prepare
 from srff.threads import Threads, one_blas_thread
+from srff.transforms import Standardise
 
 
 @pytest.fixture
@@ -21,7 +23,8 @@ def data():
     n, d, D = 3000, 7, 20
     X, Y = rng.normal(3, 2, (n, d)), rng.normal(-1, 5, (n, 1))
     weight = rng.uniform(0.1, 3, n)
-    standardisation = Standardisation(X.mean(0), X.std(0), Y.mean(0), float(Y.std()))
+    inputs = Standardise(X.mean(0), X.std(0))
+    standardisation = Standardisation(inputs, Y.mean(0), float(Y.std()))
     W, b = rng.standard_normal((d, D)), rng.uniform(0, 2 * np.pi, D)
     return X, Y, weight, standardisation, W, b, rng.standard_normal((D, 1))
 
@@ -37,14 +40,23 @@ def passes(engine, data, columns=None):
     *_, W, b, a = data
     W = W if columns is None else W[columns]
     s = engine.statistics(W, b, columns)
-    value, dW = engine.loss_pull_back(W, b, a, columns)
+    pulled = engine.loss_pull_back(W, b, a, columns)
     general = engine.pull_back(W, b, s.G, s.c, columns)
-    return [s.G, s.c, s.s, s.n, engine.loss(W, b, a, columns), value, dW, general]
+    taken = np.arange(W.shape[0]) if columns is None else columns
+    models = [Prediction(taken, W, b, a), Prediction(taken[:1], W[:1], b, 2 * a)]
+    return [
+        *(s.G, s.c, s.s, s.n, engine.loss(W, b, a, columns)),
+        *pulled,
+        *general,
+        *engine.difference(*models),
+        *engine.permutation_loss(models[0]),
+        engine.residual_products(models),
+    ]
 
 
 def test_sums_are_those_of_the_whole_array(data):
     X, Y, weight, st, W, b, a = data
-    U, V = (X - st.center) / st.spread, (Y - st.y_center) / st.y_spread
+    U, V = (X - X.mean(0)) / X.std(0), (Y - st.y_center) / st.y_spread
     Z = np.sqrt(2 / 20) * np.cos(U @ W + b)
     with local(data) as engine:
         s = engine.statistics(W, b)
@@ -106,7 +118,8 @@ def test_a_torch_device_agrees_with_numpy(data, device, dtype, tolerance, monkey
     X, Y, weight, standardisation, *_ = data
     columns = np.array([0, 2, 3])
     with (
-        local(data, dtype=np.float64) as reference,
+        # Columns are shuffled within blocks, so the blocks must be the same.
+        local(data, plan=BlockPlan(700, cached=True)) as reference,
         DeviceEngine(X, Y, weight, standardisation, 20, np.dtype(dtype), device) as engine,
     ):
         for chosen in (None, columns):

@@ -6,16 +6,21 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from srff import RFFRegressor, SRFFRegressor
 from srff.features import random_features
 from srff.progress import Progress
 
+PAPER = {"solver": "alternating", "refine": None, "random_state": 0}
+SIMPLEX = {"solver": "profile", "refine": None, "random_state": 0}
+QUICK = PAPER | {"n_components": 50, "alpha": 1e-3, "max_iter": 5, "tol": 0.1}
 
-@pytest.fixture
-def fitted(ring):
-    return SRFFRegressor(n_components=60, budget=2, tol=1e-3, random_state=0).fit(*ring)
+
+@pytest.fixture(params=[PAPER, SIMPLEX], ids=["alternating", "profile"])
+def fitted(ring, request):
+    return SRFFRegressor(n_components=60, budget=2, tol=1e-3, **request.param).fit(*ring)
 
 
 def test_columns_that_are_not_selected_change_not_one_bit(ring, fitted):
@@ -44,7 +49,7 @@ def test_the_reduced_model_keeps_names_and_drops_validation_rows(ring):
     X, y = ring
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = SRFFRegressor(
-        n_components=60, budget=2, tol=1e-3, random_state=0, validation=(frame[:50], y[:50])
+        n_components=60, budget=2, tol=1e-3, validation=(frame[:50], y[:50]), **PAPER
     ).fit(frame[50:], y[50:])
     small = model.reduced()
     assert list(small.feature_names_in_) == list(model.get_feature_names_out())
@@ -66,7 +71,7 @@ def test_the_model_is_bitwise_the_same_for_any_number_of_threads(n_jobs):
     rng = np.random.RandomState(0)
     X = rng.standard_normal((6000, 5))
     y = np.sin(X[:, 0] * X[:, 1]) + rng.normal(0, 0.1, 6000)
-    options = {"n_components": 64, "max_iter": 3, "tol": 0.05, "random_state": 0}
+    options = PAPER | {"n_components": 64, "max_iter": 3, "tol": 0.05}
     one = SRFFRegressor(n_jobs=1, **options).fit(X, y)
     many = SRFFRegressor(n_jobs=n_jobs, **options).fit(X, y)
     for name in ("scale_", "coef_", "alpha_", "frequencies_"):
@@ -74,17 +79,22 @@ def test_the_model_is_bitwise_the_same_for_any_number_of_threads(n_jobs):
     np.testing.assert_array_equal(many.predict(X), one.predict(X))
 
 
-@pytest.mark.parametrize("estimator", [SRFFRegressor, RFFRegressor])
+ALL = [
+    SRFFRegressor(n_components=50, **PAPER),
+    SRFFRegressor(n_components=50, **SIMPLEX),
+    RFFRegressor(n_components=50, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ALL)
 def test_integer_weights_equal_repeated_rows(ring, estimator):
     X, y = ring
     counts = np.random.RandomState(0).randint(0, 3, 300)
-    model = estimator(n_components=50, random_state=0)
+    model = clone(estimator)
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
     score = model.score(X, y, sample_weight=counts)
-    repeated = estimator(n_components=50, random_state=0).fit(
-        np.repeat(X, counts, axis=0), np.repeat(y, counts)
-    )
-    np.testing.assert_allclose(weighted, repeated.predict(X), rtol=1e-5, atol=1e-6)
+    repeated = clone(estimator).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighted, repeated.predict(X))
     repeated_score = repeated.score(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert score == pytest.approx(repeated_score, rel=1e-6)
 
@@ -99,12 +109,12 @@ def test_rff_is_ridge_regression_on_its_features(ring):
     assert model.scale_[0] == pytest.approx(1 / model.sigma_)
 
 
-@pytest.mark.parametrize("estimator", [SRFFRegressor, RFFRegressor])
+@pytest.mark.parametrize("estimator", ALL)
 def test_validation_rows_of_ones_own_choose_alpha_and_are_not_learned_from(ring, estimator):
     X, y = ring
-    options = {"n_components": 50, "random_state": 0}
-    model = estimator(validation=(X[200:], y[200:]), **options).fit(X[:200], y[:200])
-    assert model.path_["alpha"].size == 50
+    model = clone(estimator).set_params(validation=(X[200:], y[200:])).fit(X[:200], y[:200])
+    n_budgets = 3 if model.get_params().get("solver") == "profile" else 1
+    assert model.path_["alpha"].size == 50 * n_budgets
     k = np.nanargmin(np.where(model.path_["stopped"], np.inf, model.path_["validation_error"]))
     assert model.alpha_ == model.path_["alpha"][k]
     error = np.sqrt(np.mean((model.predict(X[200:]) - y[200:]) ** 2))
@@ -113,10 +123,9 @@ def test_validation_rows_of_ones_own_choose_alpha_and_are_not_learned_from(ring,
 
 def test_predictions_follow_the_units_of_the_data(ring):
     X, y = ring
-    options = {"n_components": 50, "alpha": 1e-3, "max_iter": 5, "tol": 0.1, "random_state": 0}
-    model = SRFFRegressor(**options).fit(X, y)
+    model = SRFFRegressor(**QUICK).fit(X, y)
     shift, unit = np.arange(6.0) * 100, 10.0 ** np.arange(-3, 3)
-    moved = SRFFRegressor(**options).fit(X * unit + shift, 1e4 * y + 5e5)
+    moved = SRFFRegressor(**QUICK).fit(X * unit + shift, 1e4 * y + 5e5)
     np.testing.assert_allclose(moved.scale_, model.scale_, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(
         moved.predict(X * unit + shift), 1e4 * model.predict(X) + 5e5, rtol=1e-6
@@ -126,7 +135,7 @@ def test_predictions_follow_the_units_of_the_data(ring):
 def test_a_column_given_twice_shares_its_scale(ring):
     X, y = ring
     twice = np.column_stack([X, X[:, 0]])
-    model = SRFFRegressor(n_components=100, random_state=0).fit(twice, y)
+    model = SRFFRegressor(n_components=100, **PAPER).fit(twice, y)
     assert model.scale_[1] > 0
     assert model.scale_[0] + model.scale_[6] > 0
     assert model.score(twice, y) > 0.8
@@ -134,30 +143,34 @@ def test_a_column_given_twice_shares_its_scale(ring):
 
 def test_the_memory_limit_does_not_change_the_answer_beyond_rounding(ring):
     X, y = ring
-    options = {"n_components": 50, "alpha": 1e-3, "max_iter": 5, "tol": 0.1, "random_state": 0}
-    free = SRFFRegressor(**options).fit(X, y)
-    tight = SRFFRegressor(memory_limit="1.2MB", n_jobs=1, **options).fit(X, y)
+    free = SRFFRegressor(**QUICK).fit(X, y)
+    tight = SRFFRegressor(memory_limit="1.2MB", n_jobs=1, **QUICK).fit(X, y)
     np.testing.assert_allclose(tight.predict(X), free.predict(X), rtol=1e-6)
     with pytest.raises(ValueError, match="too small"):
-        SRFFRegressor(memory_limit=1000, **options).fit(X, y)
+        SRFFRegressor(memory_limit=1000, **QUICK).fit(X, y)
+
+
+def test_a_prediction_needs_no_room_for_products_of_features(ring):
+    X, y = ring
+    model = RFFRegressor(n_components=600, alpha=1e-2, n_jobs=1, random_state=0).fit(X, y)
+    free = model.predict(X)
+    tight = model.set_params(memory_limit="3MB").predict(X)  # 600 x 600 sums would be 9 MB
+    np.testing.assert_allclose(tight, free, rtol=1e-6)
 
 
 def test_fortran_order_float32_and_lists_are_accepted(ring):
     X, y = ring
-    options = {"n_components": 30, "alpha": 1e-3, "max_iter": 3, "tol": 0.1, "random_state": 0}
-    expected = SRFFRegressor(**options).fit(X, y).predict(X)
+    expected = SRFFRegressor(**QUICK).fit(X, y).predict(X)
     for form in (np.asfortranarray(X), X.tolist()):
-        again = SRFFRegressor(**options).fit(form, y).predict(form)
+        again = SRFFRegressor(**QUICK).fit(form, y).predict(form)
         np.testing.assert_array_equal(again, expected)
-    single = SRFFRegressor(**options).fit(X.astype(np.float32), y)
+    single = SRFFRegressor(**QUICK).fit(X.astype(np.float32), y)
     assert np.corrcoef(single.predict(X.astype(np.float32)), expected)[0, 1] > 0.95
 
 
 def test_the_callback_hears_of_progress(ring):
     reports: list[Progress] = []
-    SRFFRegressor(
-        n_components=30, max_iter=5, tol=0.1, random_state=0, callback=reports.append
-    ).fit(*ring)
+    SRFFRegressor(n_components=30, max_iter=5, tol=0.1, callback=reports.append, **PAPER).fit(*ring)
     assert reports
     assert all(0 < r.done <= r.total for r in reports)
     assert [r.done for r in reports] == list(range(1, len(reports) + 1))
@@ -174,7 +187,7 @@ def test_an_interrupted_fit_leaves_no_threads(ring):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        SRFFRegressor(n_components=64, n_jobs=3, callback=interrupt).fit(X, X[:, 0])
+        SRFFRegressor(n_components=64, n_jobs=3, callback=interrupt, **PAPER).fit(X, X[:, 0])
     assert set(threading.enumerate()) == before
 
 
@@ -186,7 +199,7 @@ def test_importances_are_shares(fitted):
 def test_torch_on_the_cpu_gives_the_same_variables(ring):
     pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
     X, y = ring
-    options = {"n_components": 60, "alpha": 1e-3, "max_iter": 10, "tol": 1e-2, "random_state": 0}
+    options = QUICK | {"n_components": 60, "max_iter": 10, "tol": 1e-2}
     numpy_model = SRFFRegressor(**options).fit(X, y)
     # "cpu" is NumPy; with a number it is torch's own CPU device.
     torch_model = SRFFRegressor(device="cpu:0", **options).fit(X, y)

@@ -45,17 +45,19 @@ def test_loss_and_its_derivative_agree_with_central_differences(xp, block, weigh
     if not weighted:
         block["weight"] = None
     block["Y"], block["a"] = block["Y"][:, :targets], block["a"][:, :targets]
-    value, dW = features.loss_pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
+    value, dW, db = features.loss_pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
     (alone,) = features.loss(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
     np.testing.assert_allclose(float(value), float(alone), rtol=1e-12)
 
-    def loss(W):
-        r = block["Y"] - direct_features(block["X"], W, block["b"]) @ block["a"]
+    def loss(W, b=block["b"]):
+        r = block["Y"] - direct_features(block["X"], W, b) @ block["a"]
         w = block["weight"] if weighted else np.ones(len(r))
         return np.sum(w[:, None] * r**2)
 
     np.testing.assert_allclose(float(value), loss(block["W"]), rtol=1e-12)
     assert relative_error(np.asarray(dW), central_differences(loss, block["W"])) < 1e-6
+    numeric = central_differences(lambda b: loss(block["W"], b), block["b"])
+    assert relative_error(np.asarray(db), numeric) < 1e-6
 
 
 def test_pull_back_agrees_with_central_differences_for_any_function_of_the_statistics(xp, block):
@@ -64,16 +66,18 @@ def test_pull_back_agrees_with_central_differences_for_any_function_of_the_stati
     P = rng.standard_normal((D, D))
     Q = rng.standard_normal((D, q))
 
-    def objective(W):
-        Z = direct_features(block["X"], W, block["b"]) * np.sqrt(block["weight"])[:, None]
+    def objective(W, b=block["b"]):
+        Z = direct_features(block["X"], W, b) * np.sqrt(block["weight"])[:, None]
         Y = block["Y"] * np.sqrt(block["weight"])[:, None]
         return np.sum(np.sin(P * (Z.T @ Z))) + np.sum(Q * (Z.T @ Y) ** 2)
 
     G, c, _ = features.statistics(*(block[n] for n in ("X", "Y", "weight", "W", "b")))
     dG = P * np.cos(P * G)
     block["dG"], block["dc"] = (dG + dG.T) / 2, 2 * Q * c
-    (dW,) = features.pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "dG", "dc"))
+    dW, db = features.pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "dG", "dc"))
     assert relative_error(np.asarray(dW), central_differences(objective, block["W"])) < 1e-6
+    numeric = central_differences(lambda b: objective(block["W"], b), block["b"])
+    assert relative_error(np.asarray(db), numeric) < 1e-6
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplace(), Matern(0.5), Matern(1.5), Matern(2.5)])
@@ -86,7 +90,7 @@ def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
     def loss(gamma):
         return float(features.loss(X, Y, None, gamma[:, None] * E, b, a)[0])
 
-    _, dW = features.loss_pull_back(X, Y, None, gamma[:, None] * E, b, a)
+    _, dW, _ = features.loss_pull_back(X, Y, None, gamma[:, None] * E, b, a)
     # Laplace draws are heavy-tailed: the step must be small against the largest phase's period.
     numeric = central_differences(loss, gamma, step=1e-6)
     assert relative_error(np.sum(dW * E, axis=1), numeric) < 1e-6
@@ -112,8 +116,122 @@ def test_predict_is_the_features_times_the_coefficients(block):
 def test_float32_blocks_stay_float32(xp, block):
     single = {k: v.astype(np.float32) for k, v in block.items()}
     G, c, s = features.statistics(*on(xp, single, "X", "Y", "weight", "W", "b"))
-    value, dW = features.loss_pull_back(*on(xp, single, "X", "Y", "weight", "W", "b", "a"))
-    assert {np.asarray(v).dtype for v in (G, c, s, value, dW)} == {np.dtype(np.float32)}
+    pulled = features.loss_pull_back(*on(xp, single, "X", "Y", "weight", "W", "b", "a"))
+    assert {np.asarray(v).dtype for v in (G, c, s, *pulled)} == {np.dtype(np.float32)}
+
+
+FREQUENCIES = np.array([0.7, 1.9])
+COLUMNS = [np.array([0, 2, 3]), np.array([4, 1])]
+
+
+def two_models(block):
+    """Two models on other columns each, as (columns, W, b, a)."""
+    W, b, a = block["W"], block["b"], block["a"]
+    return [(COLUMNS[0], W[COLUMNS[0]], b, a), (COLUMNS[1], W[COLUMNS[1], :7], b[:7], -a[:7])]
+
+
+def given(xp, block):
+    """X, Y, weight, and the models' arrays and columns, in an array library."""
+    models = [[xp.asarray(p) for p in (W, b, a)] for _, W, b, a in two_models(block)]
+    return *on(xp, block, "X", "Y", "weight"), models, [xp.asarray(c) for c in COLUMNS]
+
+
+def call(xp, block, name):
+    """What a function of the low-order and comparing kind returns, as NumPy arrays."""
+    X, Y, weight, models, columns = given(xp, block)
+    if name in ("difference", "residual_products"):
+        out = getattr(features, name)(X, Y, weight, models, columns)
+    elif name == "permutation_loss":
+        order = xp.asarray(block["order"])
+        out = features.permutation_loss(X, Y, weight, *on(xp, block, "W", "b", "a"), order)
+    else:
+        out = getattr(features, name)(X, Y, weight, xp.asarray(FREQUENCIES))
+    return [np.asarray(part) for part in out]
+
+
+def naive(block, name):
+    """The same, one row at a time."""
+    X, Y, w = block["X"], block["Y"], block["weight"]
+    w = np.ones(len(X)) if w is None else w
+    residuals = [Y - direct_features(X[:, c], W, b) @ a for c, W, b, a in two_models(block)]
+    if name == "difference":
+        sums, squares = np.zeros(2), np.zeros(2)
+        for i in range(len(X)):
+            one, other = (r[i] @ r[i] for r in residuals)
+            delta = np.array([one - other, np.sqrt(one) - np.sqrt(other)])
+            sums += w[i] * delta
+            squares += w[i] * delta**2
+        return [sums, squares]
+    if name == "residual_products":
+        return [
+            np.array(
+                [
+                    [sum(w[i] * (r[i] @ s[i]) for i in range(len(X))) for s in residuals]
+                    for r in residuals
+                ]
+            )
+        ]
+    if name == "permutation_loss":
+        W, b, a = block["W"], block["b"], block["a"]
+        plain = np.sum((Y - direct_features(X, W, b) @ a) ** 2, axis=1)
+        deltas = []
+        for s in range(X.shape[1]):
+            moved = X.copy()
+            moved[:, s] = X[block["order"], s]
+            deltas.append(np.sum((Y - direct_features(moved, W, b) @ a) ** 2, axis=1) - plain)
+        return [np.array([np.sum(w * v**p) for v in deltas]) for p in (1, 2)]
+
+    def waves(x):
+        return [f(k * x) for k in FREQUENCIES for f in (np.cos, np.sin)]
+
+    d, q = X.shape[1], Y.shape[1]
+    if name == "marginal_statistics":
+        moments, products = np.zeros((5, 5, d)), np.zeros((5, d, q))
+        for i in range(len(X)):
+            for s in range(d):
+                u = np.array([1.0, *waves(X[i, s])])
+                moments[:, :, s] += w[i] * np.outer(u, u)
+                products[:, s] += w[i] * np.outer(u, Y[i])
+        return [moments, products]
+    means = [[np.average(u, weights=w) for u in waves(X[:, s])] for s in range(d)]
+    sums, squares = np.zeros((4, 4, d, d)), np.zeros((4, 4, d, d))
+    for i in range(len(X)):
+        for s in range(d):
+            for t in range(d):
+                u = np.subtract(waves(X[i, s]), means[s])
+                v = np.subtract(waves(X[i, t]), means[t])
+                sums[:, :, s, t] += w[i] * Y[i].sum() * np.outer(u, v)
+                squares[:, :, s, t] += w[i] * (Y[i].sum() * np.outer(u, v)) ** 2
+    return [sums, squares]
+
+
+SUMS = [
+    "difference",
+    "residual_products",
+    "permutation_loss",
+    "marginal_statistics",
+    "pair_statistics",
+]
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_over_rows_agree_with_a_loop_over_rows(xp, block, name, weighted):
+    block["order"] = np.random.RandomState(4).permutation(len(block["X"]))
+    if not weighted:
+        block["weight"] = None
+    for left, right in zip(call(xp, block, name), naive(block, name), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in SUMS if n != "permutation_loss"])
+def test_in_these_sums_too_a_weight_of_two_is_the_row_written_twice(block, name):
+    counts = np.random.RandomState(3).randint(0, 4, len(block["X"]))
+    weighted = call(np, block | {"weight": counts.astype(float)}, name)
+    rows = {n: np.repeat(block[n], counts, axis=0) for n in ("X", "Y")}
+    repeated = call(np, block | rows | {"weight": None}, name)
+    for left, right in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
 
 
 def central_differences(function, point, step=1e-5):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import Matern as SkMatern
 
 from srff import SRFFRegressor
-from srff.kernels import KERNELS, Custom, Gaussian, Laplace, Matern, get_kernel
+from srff.kernels import KERNELS, Custom, Gaussian, Laplace, Matern, get_kernel, low_order
 
 ALL = [Gaussian(), Laplace(), Matern(0.5), Matern(1.5), Matern(2.5), Matern(0.8), Matern(7.0)]
 
@@ -79,3 +79,17 @@ def test_what_is_no_kernel_is_refused(kernel, message, ring):
 def test_matern_needs_a_positive_nu(nu):
     with pytest.raises(ValueError, match="nu of the Matern"):
         Matern(nu)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_low_order_columns_have_one_to_three_entries_and_the_same_length(rows):
+    E = low_order(Gaussian(), np.random.RandomState(0), (rows, 6000))
+    orders = np.count_nonzero(E, axis=0)
+    most = min(3, rows)
+    assert sorted(set(orders)) == list(range(1, most + 1))
+    for m in range(1, most + 1):
+        # Equally frequent, and of mean square length one whatever the order.
+        assert np.mean(orders == m) == pytest.approx(1 / most, abs=0.03)
+        assert np.mean(np.sum(E[:, orders == m] ** 2, axis=0)) == pytest.approx(1.0, abs=0.15)
+    shares = np.count_nonzero(E, axis=1) / orders.sum()
+    np.testing.assert_allclose(shares, 1 / rows, atol=0.02)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.bandwidth import neighbour_sigma
-from srff.rows import row_keys, sample_rows, split_rows
+from srff.rows import merge_rows, row_keys, sample_rows, split_rows
 from srff.standardise import center_and_spread
 
 
@@ -72,6 +72,28 @@ def test_a_sample_has_distinct_rows(table):
     rows = sample_rows(keys(np.vstack([X, X]), np.vstack([y, y])), 150)
     assert rows.size == 150
     assert np.unique(np.vstack([X, X])[rows], axis=0).shape[0] == 150
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_equal_rows_are_merged_into_one_of_their_joint_weight(table, weighted):
+    X, y = table
+    counts = np.random.RandomState(2).randint(1, 4, 400)
+    rows = np.random.RandomState(3).permutation(np.repeat(np.arange(400), counts))
+    weight = np.random.RandomState(4).uniform(0.5, 2, rows.size) if weighted else None
+    merged, target, mass, k = merge_rows(X[rows], y[rows], weight, keys(X, y)[rows])
+    order = np.argsort(keys(X, y))
+    np.testing.assert_array_equal(merged, X[order])
+    np.testing.assert_array_equal(target, y[order])
+    np.testing.assert_array_equal(k, keys(X, y)[order])
+    expected = np.bincount(rows, weights=weight, minlength=400)[order]
+    np.testing.assert_allclose(mass, expected, rtol=1e-12)
+
+
+def test_rows_without_copies_keep_no_weights_of_one(table):
+    X, y = table
+    for weight in (None, np.ones(400)):
+        assert merge_rows(X, y, weight, keys(X, y))[2] is None
+    assert merge_rows(X, y, np.full(400, 2.0), keys(X, y))[2].tolist() == [2.0] * 400
 
 
 @pytest.mark.parametrize("magnitude", [1e-200, 1e-12, 1.0, 1e12, 1e200])

@@ -47,6 +47,13 @@ A method counts where it gave a result; the number of such problems is in the se
 
 ![Relevant against irrelevant variables selected](accuracy-selection.svg)
 
+## On the same draws
+
+The number of seeds differs between methods, so here is each beside srff on the draws that both
+finished: how often srff has the lower test error, and the median of the method's error over srff's.
+
+{pairs}
+
 ## Error
 
 Test RMSE, mean ± standard error over seeds; the lowest mean is bold. The floor is the smallest
@@ -255,6 +262,23 @@ def summary_table(cells: Cells, problems: Sequence[Problem], methods: Sequence[s
     return table(head, rows)
 
 
+def pair_table(cells: Cells, problems: Sequence[Problem], methods: Sequence[str]) -> str:
+    """Each method beside srff, on the same rows."""
+    rows = []
+    for method in methods:
+        ratios = [
+            other.figures["rmse"] / mine.figures["rmse"]
+            for problem in problems
+            for mine in good(cells, problem.name, "srff")
+            for other in good(cells, problem.name, method)
+            if mine.seed == other.seed
+        ]
+        if method != "srff" and ratios:
+            better = sum(ratio > 1 for ratio in ratios)
+            rows.append((method, str(len(ratios)), str(better), number(median(ratios))))
+    return table(("method", "draws", "srff better", "median ratio"), rows)
+
+
 @dataclass(frozen=True)
 class Point:
     """A method over some problems."""
@@ -425,6 +449,7 @@ def write(results: Path, docs: Path) -> None:
     text = TEXT.format(
         facts=facts(lines, runs),
         summary=summary_table(cells, problems, methods),
+        pairs=pair_table(cells, problems, methods),
         errors=sections(families, lambda some: error_table(cells, some, methods)),
         selections=sections(known_truth, lambda some: selection_table(cells, some, methods)),
         real=real_table(cells, real, methods) if real else "No results.",

@@ -20,12 +20,14 @@ from scipy import linalg
 
 from srff.elimination import (
     FIRST_ALPHAS,
+    NEXT_ALPHAS,
     Effort,
     Tick,
     eliminate,
-    hopeless,
+    importance,
     top_eigenvalue,
     walk,
+    without,
 )
 from srff.engines import Engine
 from srff.finish import Plan, finish
@@ -53,12 +55,16 @@ BEHIND = 2.0
 """The best start of a family goes on to elimination if its squared error on the validation rows is
 at most so many times the best of all."""
 
+TRIED = 3
+"""Variables that are tried, weakest first, when one more is to leave."""
+
+THINNING_ALPHAS = np.array([1.0, 0.3])
 GROWTH_ALPHAS = np.logspace(1, -1, 5)
 GROWTH, ROUNDS = 10, 3
 """Most variables that come back at a time, and how often they may."""
 
 MEAN_LEVEL = 0.05
-"""Chance that anything is kept when the target is noise, shared among the candidates."""
+"""Level of the test against the mean, shared among the eliminations."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +76,13 @@ class Settings:
     tol: float
     alpha: float | None
     factors: tuple[float, ...]
-    n_wide: int
-    n_free: int
+    largest: tuple[int, int]
+    """Most features of the wide model, and most free frequencies."""
+
     start: Model | None = None
     """Scales to begin from, in place of all other starts."""
+    inputs: str = "auto"
+    """The transform to use, or "auto" for the best of those that the problem has."""
 
 
 class Journey:
@@ -190,15 +199,8 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
     candidates: list[Model] = []
     for part, first in enumerate(runners):
         journey.stage(1, part, len(runners))
-        models = eliminate(
-            view,
-            engine,
-            first,
-            effort=effort,
-            fixed_alpha=fixed,
-            enough=hopeless,
-            tick=journey.tick,
-        )
+        shares = NEXT_ALPHAS if settings.alpha is None else np.ones(1)
+        models = eliminate(view, engine, first, shares=shares, effort=effort, tick=journey.tick)
         candidates += models
         journey.add(*models[1:])
 
@@ -212,22 +214,23 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         chosen = _thin(view, engine, candidates, settings, journey)
     nothing = mean_model(view.transform.name, validation, chosen.members[0].coef.shape[1])
     journey.add(nothing)
-    if not significantly_worse(validation, nothing, chosen, MEAN_LEVEL / len(candidates)):
+    if not significantly_worse(validation, nothing, chosen, MEAN_LEVEL / len(runners)):
         return nothing, journey.models
 
     journey.stage(3)
+    last_rows = view.training(REFINE_ROWS)
     kinds = {"auto": ("scales", "metric", "frequencies")}
     plan = Plan(
         kinds=kinds.get(settings.refine, (settings.refine,)),
         n_components=problem.b.size,
-        n_wide=settings.n_wide,
-        n_free=settings.n_free,
+        n_wide=min(settings.largest[0], int(2 * last_rows.n)),
+        n_free=settings.largest[1],
         fixed_alpha=fixed,
         effort=effort,
         kernel=problem.kernel,
         rng=problem.rng,
     )
-    last = finish(view, view.training(REFINE_ROWS), chosen, plan, journey.tick)
+    last = finish(view, last_rows, chosen, plan, journey.tick)
     journey.add(*last)
     return _best(last), journey.models
 
@@ -237,25 +240,30 @@ def _thin(
 ) -> Model:
     """The smallest model not significantly worse than the best, after dropping one by one.
 
-    What is tried on the way joins the candidates.
+    One of the ``TRIED`` least needed variables leaves at a time.  What is tried on the way joins
+    the candidates.
     """
     validation = view.validation
     assert validation is not None
-    best = _best(candidates)
-    chosen = smallest(validation, candidates, best)
-    models = eliminate(
-        view,
-        engine,
-        chosen,
-        effort=Effort(max(settings.max_iter // 2, 1), settings.tol),
-        alphas=np.array([1.0, 0.3]),
-        fixed_alpha=settings.alpha is not None,
-        one_by_one=chosen.columns.size,
-        enough=lambda models: significantly_worse(validation, models[-1], best),
-        tick=journey.tick,
-    )
-    candidates += models[1:]
-    journey.add(*models[1:])
+    current = smallest(validation, candidates, _best(candidates))
+    while current.columns.size > 1:
+        for weak in np.argsort(importance(view, current), kind="stable")[:TRIED]:
+            model = without(
+                view,
+                engine,
+                current,
+                np.delete(np.arange(current.columns.size), weak),
+                THINNING_ALPHAS if settings.alpha is None else np.ones(1),
+                effort=Effort(max(settings.max_iter // 2, 1), settings.tol),
+                tick=journey.tick,
+            )
+            candidates.append(model)
+            journey.add(model)
+            if not significantly_worse(validation, model, _best(candidates)):
+                current = model
+                break
+        else:
+            break
     return smallest(validation, candidates, _best(candidates))
 
 
@@ -303,10 +311,11 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
     effort = Effort(settings.max_iter, settings.tol)
     firsts: list[Model] = []
     families: list[str] = []
-    for number, view in enumerate(problem.views.values()):
+    views = [v for name, v in problem.views.items() if settings.inputs in ("auto", name)]
+    for number, view in enumerate(views):
         engine = view.training(SEARCH_ROWS)
         for start in starts(problem, view, settings, journey.tick):
-            journey.stage(0, number, len(problem.views))
+            journey.stage(0, number, len(views))
             if settings.alpha is not None:
                 alphas = np.array([settings.alpha])
             else:

@@ -15,7 +15,7 @@ from srff import features, parameters
 from srff.engines import BlockPlan, Rows, parse_memory
 from srff.kernels import get_kernel
 from srff.models import Model, path_table, refitted
-from srff.problem import DEFAULT_VALIDATION, Problem, prepare
+from srff.problem import FLOAT64_ROWS, Problem, prepare
 from srff.progress import Callback, reporting
 from srff.threads import Threads, count_threads, one_blas_thread
 
@@ -75,8 +75,9 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             return features.predict(U, W, b, a)
 
         n_threads = count_threads(self.n_jobs)
+        limit = parse_memory(self.memory_limit)
         plan = BlockPlan.choose(
-            X.shape[0], columns.size, W.shape[1], dtype, n_threads, parse_memory(self.memory_limit)
+            X.shape[0], columns.size, W.shape[1], dtype, n_threads, limit, squares=False
         )
         y = np.empty(X.shape[0])
         threads = Threads(n_threads)
@@ -110,6 +111,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             validation=self._check_validation(),
             transform=getattr(self, "inputs", "standard"),
             dtype=self.dtype,
+            float64_rows=self._float64_rows(),
             device=self.device,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
@@ -146,10 +148,14 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         if not isinstance(self.device, str):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
 
-    def _check_validation(self) -> float | tuple[np.ndarray, np.ndarray] | None:
+    def _float64_rows(self) -> int:
+        """Rows up to which a fit with ``dtype="auto"`` is in float64."""
+        return FLOAT64_ROWS
+
+    def _check_validation(self) -> float | str | tuple[np.ndarray, np.ndarray] | None:
         """A fraction, a checked pair, or None where there is nothing to choose."""
         if self.validation is None:
-            return DEFAULT_VALIDATION if self._chooses() else None
+            return "auto" if self._chooses() else None
         if not isinstance(self.validation, tuple | list):
             return parameters.check_fraction("validation", self.validation)
         if len(self.validation) != 2:

@@ -75,9 +75,8 @@ def _show_demo(result: DemoResult, samples: int, begun: float) -> None:
         errors.add_row(name, f"{error:.4f}")
     console.print(errors)
     console.print(
-        f"alpha {model.alpha_:.3g} out of {model.path_['alpha'].size}, budget "
-        f"{model.budget_:.3g}, {model.n_iter_} iterations, {model.n_passes_:,} passes over the "
-        f"data, {time.perf_counter() - begun:.1f} s"
+        f"kind of model: {model.model_kind_}, the best of {model.path_['alpha'].size} that were "
+        f"tried; {time.perf_counter() - begun:.0f} s"
     )
 
 

@@ -99,40 +99,50 @@ def walk(
     return replace(best, seconds=perf_counter() - begun)
 
 
+def without(
+    view: View,
+    engine: Engine,
+    model: Model,
+    kept: np.ndarray,
+    shares: np.ndarray,
+    *,
+    effort: Effort = DEFAULT,
+    tick: Tick = lambda: None,
+) -> Model:
+    """The model on some of its columns, learned on from where it stands.
+
+    ``kept`` are positions among its columns, ``shares`` the penalties as shares of its own.
+    """
+    assert model.point is not None
+    return walk(
+        view,
+        engine,
+        model.point.drop(kept),
+        model.columns[kept],
+        model.alpha * shares,
+        model.kind,
+        effort=effort,
+        tick=tick,
+    )
+
+
 def eliminate(
     view: View,
     engine: Engine,
     first: Model,
     *,
+    shares: np.ndarray = NEXT_ALPHAS,
     effort: Effort = DEFAULT,
-    alphas: np.ndarray = NEXT_ALPHAS,
-    fixed_alpha: bool = False,
-    share: float = SHARE,
-    one_by_one: int = ONE_BY_ONE,
-    enough: Callable[[list[Model]], bool] = lambda models: False,
     tick: Tick = lambda: None,
 ) -> list[Model]:
-    """Models of falling size from ``first``, which is among them, down to one variable."""
+    """Models of falling size from ``first``, which is among them, until it is hopeless."""
     models = [first]
-    while models[-1].columns.size > 1 and not enough(models):
+    while models[-1].columns.size > 1 and not hopeless(models):
         last = models[-1]
-        assert last.point is not None
         size = last.columns.size
-        left = size - 1 if size <= one_by_one else min(size - 1, int(np.ceil(size * (1 - share))))
+        left = size - 1 if size <= ONE_BY_ONE else min(size - 1, int(np.ceil(size * (1 - SHARE))))
         kept = np.sort(np.argsort(-importance(view, last), kind="stable")[:left])
-        grid = np.array([last.alpha]) if fixed_alpha else last.alpha * alphas
-        models.append(
-            walk(
-                view,
-                engine,
-                last.point.drop(kept),
-                last.columns[kept],
-                grid,
-                last.kind,
-                effort=effort,
-                tick=tick,
-            )
-        )
+        models.append(without(view, engine, last, kept, shares, effort=effort, tick=tick))
     return models
 
 

@@ -14,14 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from srff import parameters
 from srff.automatic import FACTORS, Settings, automatic
 from srff.base import RandomFeatureRegressor
+from srff.engines import parse_memory
 from srff.models import Model, path_table
-from srff.problem import Problem
+from srff.problem import FLOAT64_ROWS, Problem
 from srff.progress import Callback
 from srff.search import search_alternating, search_profile, search_ridge
+from srff.threads import count_threads
 
 SOLVERS = ("profile", "alternating")
 REFINEMENTS = ("auto", "metric", "frequencies")
 INPUTS = ("auto", "standard", "quantile")
+FEW_ROWS = 50
+"""Rows up to which refining is in float64."""
+
 DESCENT = 30
 """Iterations of one descent."""
 
@@ -52,7 +57,7 @@ default="gaussian"
         of :mod:`srff.kernels` such as ``Matern(nu=2)``, or a function ``(rng, size) -> draws``.
     n_components : int or "auto", default="auto"
         Number of random features, D.  "auto" is as many as rows, but from 50 to 300, and many more
-        for the last model where they help.
+        for the last model where they help and ``memory_limit`` allows them.
     alpha : float or "auto", default="auto"
         Ridge penalty per row.  "auto" chooses by validation error.
     budget : float or "auto", default="auto"
@@ -70,11 +75,13 @@ default="gaussian"
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
-        and chooses by validation error.  ``refine=None`` needs "standard" or "auto", the same then.
+        and chooses by validation error.  ``refine=None`` and ``solver="alternating"`` need
+        "standard" or "auto", the same then.
     validation : float, pair (X, y) or None, default=None
         What choices are judged on: a fraction of the rows, held out by a hash of their values, or
-        data of its own.  None stands for 0.2, if anything is to be chosen.  Rows held out come
-        back when the coefficients are solved for the last time; a pair is never learned from.
+        data of its own.  None stands for 0.2, or 30 rows but at most 0.4 if that is more, if
+        anything is to be chosen.  Rows held out come back when the coefficients are solved for the
+        last time; a pair is never learned from.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
         "profile".
@@ -82,8 +89,8 @@ default="gaussian"
         A descent stops when the objective's relative decrease in an iteration is below ``tol``;
         None is 1e-4 for ``solver="alternating"`` and 1e-5 for "profile".
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the features.  "auto" is float32 above 500 rows.  Sums over rows and solves
-        are in float64.
+        Precision of the features.  "auto" is float32 above 500 rows, and above 50 in the descents
+        of ``refine``.  Sums over rows and solves are in float64.
     device : str, default="cpu"
         "cpu" (NumPy), or a PyTorch device such as "cuda" to fit on.  Prediction is on the CPU.
     memory_limit : str, number or None, default=None
@@ -112,8 +119,9 @@ default="gaussian"
     sigma_ : float or None
         The kernel's width that the budget came from, if it did.
     model_kind_ : str
-        "scales", "metric", "wide" (the metric with many more features), "frequencies" (the mean
-        over several draws), "blend" (the mean of the last two kinds) or "mean" (no variable).
+        "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
+        with many more features), "frequencies" (each its own, the mean over several draws), "blend"
+        (a mean of several kinds) or "mean" (no variable).
     input_map_ : object
         The map of the selected inputs to a common scale.
     coef_ : ndarray of shape (n_components,)
@@ -144,8 +152,10 @@ default="gaussian"
     --------
     >>> from srff import SRFFRegressor
     >>> from srff.datasets import make_se2
-    >>> X, y = make_se2(2000, random_state=0)
-    >>> model = SRFFRegressor(random_state=0).fit(X, y)
+    >>> X, y = make_se2(1000, random_state=0)
+    >>> X.shape
+    (1000, 100)
+    >>> model = SRFFRegressor(n_components=50, random_state=0).fit(X, y)
     >>> model.get_support(indices=True).tolist()
     [10, 11, 12, 13, 14]
     """
@@ -227,9 +237,10 @@ default="gaussian"
         if self.refine is not None:
             parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
         parameters.check_choice("inputs", self.inputs, INPUTS)
-        if self.refine is None and self.inputs == "quantile":
+        if self.inputs == "quantile" and (self.refine is None or self.solver == "alternating"):
             raise ValueError(
-                "inputs='quantile' needs refine='auto', 'metric' or 'frequencies', got refine=None."
+                "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
+                f"'frequencies', got solver={self.solver!r}, refine={self.refine!r}."
             )
         if self.max_iter is not None:
             parameters.check_integer("max_iter", self.max_iter, 1)
@@ -243,6 +254,21 @@ default="gaussian"
             max_iter if self.max_iter is None else self.max_iter,
             tol if self.tol is None else self.tol,
         )
+
+    def _float64_rows(self) -> int:
+        # Many descents: sines in float64 are slow, and no digit of the answer needs them.
+        return FLOAT64_ROWS if self.refine is None else FEW_ROWS
+
+    def _largest(self) -> tuple[int, int]:
+        """Most features of the wide model and most free frequencies that may be chosen."""
+        if self.n_components != "auto":
+            return 0, 0
+        limit = parse_memory(self.memory_limit)
+        if limit is None:
+            return N_WIDE, N_FREE
+        # Sums of D x D numbers: one for each thread, their total, and what a solve needs.
+        fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
+        return min(N_WIDE, fitting), min(N_FREE, fitting)
 
     def _chooses(self) -> bool:
         return (
@@ -280,9 +306,9 @@ default="gaussian"
                 tol=1e-5 if self.tol is None else self.tol,
                 alpha=None if self.alpha == "auto" else float(self.alpha),
                 factors=factors,
-                n_wide=N_WIDE if self.n_components == "auto" else 0,
-                n_free=N_FREE if self.n_components == "auto" else 0,
+                largest=self._largest(),
                 start=best,
+                inputs=self.inputs,
             )
             best, tried = automatic(problem, settings, report)
             models += tried

@@ -136,9 +136,9 @@ class Prediction:
     a: np.ndarray
 
 
-def residual(X: Array, Y: Array, W: Array, b: Array, a: Array, columns: np.ndarray) -> Array:
+def residual(X: Array, Y: Array, W: Array, b: Array, a: Array, columns: Array) -> Array:
     """``Y - Z a`` of a model on some columns."""
-    return Y - predict(X[:, columns], W, b, a)
+    return Y - predict(array_namespace(X, W).take(X, columns, axis=1), W, b, a)
 
 
 def difference(
@@ -146,7 +146,7 @@ def difference(
     Y: Array,
     weight: Array | None,
     models: list[list[Array]],
-    columns: list[np.ndarray],
+    columns: list[Array],
 ) -> tuple[Array, Array]:
     """Sums over rows of how much worse a first model is than a second, and of its squares.
 
@@ -167,7 +167,7 @@ def residual_products(
     Y: Array,
     weight: Array | None,
     models: list[list[Array]],
-    columns: list[np.ndarray],
+    columns: list[Array],
 ) -> tuple[Array]:
     """Sums over rows of the products of any two models' residuals."""
     xp = array_namespace(X, Y)
@@ -196,7 +196,7 @@ def permutation_loss(
         return xp.sum(r * r, axis=1)
 
     plain = squares(T)
-    moved = X[order, :] - X
+    moved = xp.take(X, order, axis=0) - X
     delta = xp.stack(
         [squares(T + moved[:, s : s + 1] * W[s : s + 1, :]) - plain for s in range(X.shape[1])],
         axis=1,

@@ -42,7 +42,7 @@ spectral measures are Student t; each with its metric as it is, stretched and sh
 WIDE_FIRST = 768
 """Features that these kernels are compared with."""
 
-FREE_TAILS = (np.inf, 2.0)
+FREE_TAILS = (np.inf, 2.0, 1.0)
 """Tails that free frequencies start with: the kernel's own, and those of Student's t."""
 
 LARGE_ALPHAS = np.logspace(0.5, -0.5, 3)
@@ -167,7 +167,8 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     """
     k = start.columns.size
     sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(plan.rng.randint(2**31)))
-    uniform = np.clip(sobol.random(plan.n_wide), 1e-9, 1 - 1e-9).T
+    points = sobol.random_base2(int(np.ceil(np.log2(plan.n_wide))))[: plan.n_wide]
+    uniform = np.clip(points, 1e-9, 1 - 1e-9).T
     E = ndtri(uniform[:k])
     if isinstance(start.point, LowOrder):
         L = start.point.L

@@ -14,6 +14,9 @@ from srff.features import Prediction
 from srff.problem import Problem, View
 from srff.solvers.refine import Frequencies
 
+FEWEST = 5
+"""Validation rows below which nothing is significant."""
+
 KEEP_LEVEL = 0.05
 """Level of the paired test by which a variable must be missed to be kept."""
 
@@ -124,6 +127,8 @@ def significantly_worse(
     Of the squared errors, and of the absolute ones, which a few large errors do not drown; either
     may find a difference, each at half the level.
     """
+    if validation.n < FEWEST:
+        return False
     mean, error = validation.difference(first.prediction(), second.prediction())
     limit = stats.t.isf(level / 2, max(validation.n - 1, 1.0))
     return bool(np.any(mean > limit * error))

@@ -25,8 +25,11 @@ QUANTILE_ROWS = 10_000
 """Rows that the quantiles of the inputs are taken from."""
 
 DEFAULT_VALIDATION = 0.2
+FEW_HELD, MOST_HELD = 30, 0.4
+"""With few rows more of them are held out: so many, but at most such a share."""
+
 FLOAT64_ROWS = 500
-"""Up to this many rows blocks are float64: there it costs nothing."""
+"""Up to this many rows "auto" stands for float64."""
 
 MERGE_ROWS = 2000
 """Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
@@ -178,10 +181,15 @@ class Problem:
         self.close()
 
 
-def block_dtype(dtype: Any, n_rows: int) -> np.dtype:
+def default_validation(n_rows: int) -> float:
+    """The share of the rows that is held out unless told otherwise."""
+    return float(np.clip(FEW_HELD / n_rows, DEFAULT_VALIDATION, MOST_HELD))
+
+
+def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:
     """The precision of blocks: as given, or for "auto" float32 for all but small data."""
     if dtype == "auto":
-        return np.dtype(np.float64 if n_rows <= FLOAT64_ROWS else np.float32)
+        return np.dtype(np.float64 if n_rows <= float64_rows else np.float32)
     return np.dtype(dtype)
 
 
@@ -194,9 +202,10 @@ def prepare(
     kernel: Kernel,
     n_components: int | None,
     budget: float | None,
-    validation: float | tuple[Any, np.ndarray] | None,
+    validation: float | str | tuple[Any, np.ndarray] | None,
     transform: str = "standard",
     dtype: Any = "auto",
+    float64_rows: int = FLOAT64_ROWS,
     device: str = "cpu",
     n_jobs: int | None = None,
     memory_limit: str | float | None = None,
@@ -204,15 +213,17 @@ def prepare(
     """Split, standardise, draw ``E`` and ``b``, measure the kernel's width, build the engines.
 
     ``n_components=None`` chooses by the number of rows, ``budget=None`` stands for the paper's
-    d / sigma.  ``validation`` is a fraction of the rows, a pair (X, Y) or None.  ``transform`` is
-    "standard", "quantile", or "auto" for both where an input is far from normal.  All rows have
-    positive weight.
+    d / sigma.  ``validation`` is a fraction of the rows, "auto" for the default fraction, a pair
+    (X, Y) or None.  ``transform`` is "standard", "quantile", or "auto" for both where an input is
+    far from normal.  Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.  All
+    rows have positive weight.
     """
     keys = row_keys(X, Y, rng)
-    kind = block_dtype(dtype, X.shape[0])
     if X.shape[0] <= MERGE_ROWS:
         X, Y, weight, keys = merge_rows(X, Y, weight, keys)
     n_rows, n_features = X.shape
+    if isinstance(validation, str):
+        validation = default_validation(n_rows)
     if n_components is None:
         n_components = int(np.clip(n_rows, *N_COMPONENTS))
     E = kernel.sample(rng, (n_features, n_components))
@@ -242,7 +253,7 @@ def prepare(
 
     options: dict[str, Any] = {
         "n_components": n_components,
-        "dtype": kind,
+        "dtype": block_dtype(dtype, n_rows, float64_rows),
         "device": device,
         "n_threads": count_threads(n_jobs),
         "memory_limit": parse_memory(memory_limit),
@@ -290,7 +301,7 @@ def prepare(
         refit=isinstance(validation, float) and held is not None,
         y_center=y_center,
         y_spread=y_unit,
-        dtype=kind,
+        dtype=block_dtype(dtype, n_rows),
         kernel=kernel,
         rng=rng,
         E=E,

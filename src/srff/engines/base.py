@@ -117,7 +117,7 @@ class Engine(ABC):
 
     def _models(
         self, predictions: list[features.Prediction]
-    ) -> tuple[list[list[Array]], list[np.ndarray]]:
+    ) -> tuple[list[list[Array]], list[Array]]:
         models = [[self._parameter(p) for p in (m.W, m.b, m.a)] for m in predictions]
         return models, [self._index(m.columns) for m in predictions]
 

@@ -57,8 +57,13 @@ class BlockPlan:
         dtype: np.dtype,
         n_threads: int = 1,
         memory_limit: float | None = None,
+        *,
+        squares: bool = True,
     ) -> BlockPlan:
-        """Cache-sized blocks, smaller where ``memory_limit`` asks for it."""
+        """Cache-sized blocks, smaller where ``memory_limit`` asks for it.
+
+        ``squares`` says that sums of D x D entries are made; a prediction makes none.
+        """
         item = np.dtype(dtype).itemsize
         fitting = CACHE_BYTES // (2 * item * n_components)
         rows = 2 ** int(np.log2(np.clip(fitting, MIN_ROWS, MAX_ROWS)))
@@ -68,7 +73,7 @@ class BlockPlan:
         def working(rows: int) -> int:
             block = item * rows * (3 * n_components + n_features) + 8 * rows * n_features
             sums = 8 * n_components * (n_components + n_features) * 3
-            return (n_threads + 1) * (block + sums)
+            return (n_threads + 1) * (block + (sums if squares else 0))
 
         while working(rows) > memory_limit and rows > MIN_ROWS:
             rows //= 2

@@ -129,7 +129,9 @@ def build(cell: Cell, train: Pair, validation: Pair, replicate: int, settings: S
         }
         if cell.method == "RFF":
             return RFFRegressor(**common)
-        model = SRFFRegressor(max_iter=settings.max_iter, tol=TOL, **common)
+        model = SRFFRegressor(
+            solver="alternating", refine=None, max_iter=settings.max_iter, tol=TOL, **common
+        )
         return model if cell.method == "SRFF" else BudgetSearch(model)
     if cell.method == "Denovas":
         # As published it stores its matrices, and must fit; the products are the same without.

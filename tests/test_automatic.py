@@ -1,0 +1,346 @@
+"""The default fit, from end to end on small data: variables, models, and what it promises."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from srff import SRFFRegressor, automatic, estimators, finish, problem
+from srff.kernels import Gaussian
+from srff.progress import Progress
+
+QUICK = {"n_components": 40, "max_iter": 8, "random_state": 0}
+TRUE = [0, 1, 2]
+
+
+def function(X):
+    return np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+def data(n=360, d=10, seed=0):
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((n, d))
+    return X, function(X) + rng.normal(0, 0.1, n)
+
+
+X, y = data()
+X_TEST = np.random.RandomState(9).standard_normal((1000, 10))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SRFFRegressor(**QUICK).fit(X, y)
+
+
+def same_bits(one, other):
+    for name in ("scale_", "coef_", "frequencies_", "offsets_", "alpha_", "model_kind_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.predict(X_TEST), other.predict(X_TEST))
+
+
+@pytest.mark.parametrize("refine", ["auto", "metric", "frequencies"])
+def test_the_variables_are_found_and_the_function_is_learned(refine):
+    model = SRFFRegressor(**QUICK, refine=refine).fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.95
+    kinds = {
+        "auto": {"scales", "metric", "low order", "frequencies", "blend"},
+        "metric": {"metric", "low order", "blend"},
+        "frequencies": {"frequencies", "blend"},
+    }
+    assert model.model_kind_ in kinds[refine]
+
+
+def test_the_simplex_alone_keeps_its_budget_and_predicts():
+    model = SRFFRegressor(**QUICK, refine=None).fit(X, y)
+    assert set(TRUE) <= set(model.get_support(indices=True))
+    assert model.model_kind_ == "scales"
+    assert model.score(X_TEST, function(X_TEST)) > 0.8
+    fixed = SRFFRegressor(**QUICK, refine=None, budget=2.5).fit(X, y)
+    assert fixed.budget_ == pytest.approx(2.5)
+    np.testing.assert_allclose(fixed.path_["budget"], 2.5)
+    auto = set(np.round(model.path_["budget"] * model.sigma_ / 10, 6))
+    assert auto == {0.5, 1.0, 2.0}
+
+
+def test_a_given_alpha_without_refinement_needs_no_validation_rows():
+    model = SRFFRegressor(**QUICK, refine=None, alpha=1e-3, budget=2.0).fit(X, y)
+    assert model.alpha_ == 1e-3
+    assert np.isnan(model.path_["validation_error"]).all()
+    assert (np.diff(model.objective_[:-1]) <= 1e-12).sum() >= len(model.objective_) - 3
+
+
+def test_the_papers_scales_may_be_refined():
+    model = SRFFRegressor(**QUICK | {"max_iter": 20}, solver="alternating", tol=1e-2).fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.path_["kind"].size > 50
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_kept_on_noise(seed):
+    rng = np.random.RandomState(seed)
+    noise = rng.standard_normal(300)
+    model = SRFFRegressor(**QUICK | {"random_state": seed}).fit(
+        rng.standard_normal((300, 8)), noise
+    )
+    assert not model.get_support().any()
+    assert model.model_kind_ == "mean"
+    np.testing.assert_allclose(model.predict(np.zeros((2, 8))), noise.mean())
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "matern32", "matern52"])
+def test_other_kernels_find_the_same(kernel):
+    model = SRFFRegressor(**QUICK, kernel=kernel).fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.9
+
+
+def test_a_given_alpha_is_the_penalty_of_every_candidate():
+    model = SRFFRegressor(**QUICK, alpha=1e-3).fit(X, y)
+    assert model.alpha_ == 1e-3
+    assert set(model.path_["alpha"]) == {1e-3, np.inf}  # the mean has none
+    assert model.get_support(indices=True).tolist() == TRUE
+
+
+def test_a_given_budget_is_the_only_start_of_its_kind(monkeypatch):
+    seen = []
+    starts = automatic.starts
+
+    def listening(*arguments):
+        out = starts(*arguments)
+        seen.extend(out)
+        return out
+
+    monkeypatch.setattr(automatic, "starts", listening)
+    SRFFRegressor(**QUICK, budget=4.0).fit(X, y)
+    even = [s for s in seen if s.columns.size == 10 and s.family != "low order"]
+    assert {s.kind for s in even} == {"metric", "scales"}
+    for start in even:
+        np.testing.assert_allclose(start.point.strength(), 0.4)
+
+
+def test_the_same_bits_for_any_number_of_threads(fitted):
+    for n_jobs in (1, 2):
+        same_bits(SRFFRegressor(**QUICK, n_jobs=n_jobs).fit(X, y), fitted)
+
+
+def test_the_same_bits_for_any_number_of_threads_and_several_blocks():
+    rng = np.random.RandomState(0)
+    many = rng.standard_normal((9000, 4))
+    target = np.sin(many[:, 0] * many[:, 1]) + rng.normal(0, 0.1, 9000)
+    options = {"n_components": 20, "max_iter": 3, "random_state": 0, "refine": "metric"}
+    one, two = (SRFFRegressor(**options, n_jobs=n).fit(many, target) for n in (1, 2))
+    for name in ("scale_", "coef_", "frequencies_", "alpha_"):
+        np.testing.assert_array_equal(getattr(two, name), getattr(one, name))
+    assert one.get_support(indices=True).tolist() == [0, 1]
+
+
+def test_the_same_bits_for_any_order_of_the_rows(fitted):
+    order = np.random.RandomState(5).permutation(len(X))
+    same_bits(clone(fitted).fit(X[order], y[order]), fitted)
+
+
+def test_the_same_bits_for_weights_and_repetitions(fitted):
+    counts = np.random.RandomState(5).randint(0, 4, len(X))  # over 500 rows when written out
+    weighted = clone(fitted).fit(X, y, sample_weight=counts)
+    repeated = clone(fitted).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert counts.sum() > problem.FLOAT64_ROWS
+    same_bits(weighted, repeated)
+    assert not np.array_equal(weighted.predict(X_TEST), fitted.predict(X_TEST))
+
+
+def test_a_stored_model_and_the_reduced_one_predict_the_same_bits(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(X_TEST), fitted.predict(X_TEST))
+    small = fitted.reduced()
+    assert small.n_features_in_ == 3
+    np.testing.assert_array_equal(small.predict(X_TEST[:, TRUE]), fitted.predict(X_TEST))
+
+
+def test_the_columns_that_are_not_kept_have_scale_zero_and_are_not_read(fitted):
+    outside = ~fitted.get_support()
+    assert (fitted.scale_[outside] == 0).all()
+    assert (fitted.scale_[TRUE] > 0).all()
+    assert fitted.frequencies_.shape == (3, fitted.coef_.size)
+    assert fitted.budget_ == pytest.approx(fitted.scale_.sum())
+    other = X_TEST.copy()
+    other[:, outside] = np.random.RandomState(1).uniform(-1e30, 1e30, (1000, outside.sum()))
+    np.testing.assert_array_equal(fitted.predict(other), fitted.predict(X_TEST))
+
+
+def test_the_path_has_a_row_for_every_candidate(fitted):
+    path = fitted.path_
+    assert {column.shape for column in path.values()} == {path["kind"].shape}
+    assert set(path["inputs"]) == {"standard"}
+    assert {"metric", "scales", "low order", "mean", "frequencies", "blend"} == set(path["kind"])
+    assert set(path["n_variables"]) >= {0, 1, 2, 3, 10}
+    three = path["n_variables"] == 3
+    assert path["validation_error"][three].min() < path["validation_error"][~three].min()
+    assert fitted.n_passes_ > 0
+
+
+def test_names_in_pandas_out(fitted):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"v{k}" for k in range(10)])
+    model = clone(fitted).set_output(transform="pandas").fit(frame, y)
+    assert model.transform(frame).columns.tolist() == ["v0", "v1", "v2"]
+    np.testing.assert_array_equal(model.predict(frame), fitted.predict(X))
+
+
+def test_float32_input_finds_the_same(fitted):
+    model = clone(fitted).fit(X.astype(np.float32), y.astype(np.float32))
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.95
+
+
+def test_float32_blocks_find_the_same(fitted):
+    model = clone(fitted).set_params(dtype="float32").fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.95
+
+
+def test_a_memory_limit_finds_the_same(fitted):
+    model = clone(fitted).set_params(memory_limit="1.2MB", n_jobs=1).fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+
+
+def test_a_memory_limit_is_kept_by_models_that_are_cut_to_fit():
+    limit = 20e6  # 2,048 features would take 200 MB
+    tracemalloc.start()
+    try:
+        model = SRFFRegressor(max_iter=2, random_state=0, memory_limit=limit, n_jobs=1).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < limit
+    assert model.get_support(indices=True).tolist() == TRUE
+
+
+def test_torch_finds_the_same(fitted):
+    pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
+    model = clone(fitted).set_params(device="cpu:0").fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.95
+
+
+def test_validation_rows_of_ones_own_are_not_learned_from(fitted):
+    options = fitted.get_params() | {"validation": (X[280:], y[280:])}
+    model = SRFFRegressor(**options).fit(X[:280], y[:280])
+    assert model.get_support(indices=True).tolist() == TRUE
+    error = np.sqrt(np.mean((model.predict(X[280:]) - y[280:]) ** 2))
+    errors = model.path_["validation_error"]
+    last = errors[model.path_["kind"] == model.model_kind_]
+    assert np.abs(last - error).min() < 1e-6
+
+
+def test_progress_goes_from_start_to_end():
+    reports: list[Progress] = []
+    SRFFRegressor(**QUICK, callback=reports.append).fit(X, y)
+    done = [r.done for r in reports]
+    assert done == sorted(done)
+    assert all(0 <= r.done <= r.total for r in reports)
+    stages = list(dict.fromkeys(r.stage for r in reports))
+    assert stages == list(automatic.Journey.STAGES)
+    assert "best error" in reports[-1].message
+
+
+@pytest.mark.parametrize("stage", automatic.Journey.STAGES)
+def test_an_interrupt_at_any_stage_leaves_no_threads(stage):
+    before = set(threading.enumerate())
+
+    def interrupt(report):
+        if report.stage == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SRFFRegressor(**QUICK, n_jobs=2, callback=interrupt).fit(X, y)
+    assert set(threading.enumerate()) == before
+
+
+def test_quantiles_are_used_where_they_are_asked_for():
+    model = SRFFRegressor(**QUICK, inputs="quantile", refine="metric").fit(X, y)
+    assert model.input_map_.name == "quantile"
+    assert set(model.path_["inputs"]) == {"quantile"}
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.9
+
+
+def test_quantiles_win_by_themselves_for_inputs_with_heavy_tails():
+    heavy, heavy_test = np.sinh(3 * X), np.sinh(3 * X_TEST)
+    options = QUICK | {"refine": "metric"}
+    model = SRFFRegressor(**options).fit(heavy, y)
+    assert set(model.path_["inputs"]) == {"standard", "quantile"}
+    assert model.input_map_.name == "quantile"
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(heavy_test, function(X_TEST)) > 0.9
+    standard = SRFFRegressor(**options, inputs="standard").fit(heavy, y)
+    assert standard.input_map_.name == "standard"
+    assert set(standard.path_["inputs"]) == {"standard"}
+    small = model.reduced()
+    np.testing.assert_array_equal(small.predict(heavy[:, TRUE]), model.predict(heavy))
+
+
+def test_more_variables_than_a_metric_starts_from(monkeypatch):
+    monkeypatch.setattr(automatic, "ALL", 8)
+    model = SRFFRegressor(**QUICK, refine="metric").fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    # The strongest half of ALL after the descent on the simplex.
+    assert 4 in model.path_["n_variables"][model.path_["kind"] == "metric"]
+
+
+def test_fewer_rows_for_the_search_than_there_are(monkeypatch):
+    monkeypatch.setattr(automatic, "SEARCH_ROWS", 200)
+    monkeypatch.setattr(automatic, "REFINE_ROWS", 250)
+    monkeypatch.setattr(finish, "EVIDENCE_ROWS", 100)
+    model = SRFFRegressor(**QUICK).fit(X, y)
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.9
+
+
+def test_many_more_features_for_the_last_model(monkeypatch):
+    monkeypatch.setattr(problem, "N_COMPONENTS", (20, 30))
+    monkeypatch.setattr(estimators, "N_WIDE", 128)
+    monkeypatch.setattr(estimators, "N_FREE", 50)
+    monkeypatch.setattr(finish, "WIDE_FIRST", 64)
+    monkeypatch.setattr(finish, "ROWS_A_FREQUENCY", 4)
+    model = SRFFRegressor(max_iter=8, random_state=0).fit(X, y)
+    kinds = model.path_["kind"]
+    assert "wide" in kinds
+    # The first draws with each tail, a larger one, and the mean.
+    assert (kinds == "frequencies").sum() == len(finish.FREE_TAILS) + 2
+    assert model.get_support(indices=True).tolist() == TRUE
+    assert model.score(X_TEST, function(X_TEST)) > 0.95
+
+
+def test_a_variable_that_the_elimination_lost_comes_back():
+    settings = automatic.Settings("metric", 8, 1e-5, None, (1.0,), 0, 0)
+    with problem.prepare(
+        X,
+        y[:, None],
+        None,
+        np.random.RandomState(0),
+        kernel=Gaussian(),
+        n_components=40,
+        budget=None,
+        validation=0.2,
+        n_jobs=1,
+    ) as p:
+        view = p.views["standard"]
+        engine = view.training()
+        journey = automatic.Journey(lambda report: None, 1.0)
+        columns = np.array([1, 2])
+        for point in (
+            automatic.Metric(np.eye(2), p.E[columns], p.b),
+            automatic.Scales(np.ones(2), p.E[columns], p.b),
+            automatic.low_order_point(p, 2),
+        ):
+            lost = automatic.walk(view, engine, point, columns, np.array([1e-3, 1e-4]), "metric")
+            grown = automatic._grow(p, view, engine, lost, settings, journey)
+            assert 0 in grown.columns
+            assert {1, 2} <= set(grown.columns)
+            assert automatic.significantly_worse(view.validation, lost, grown)

@@ -1,0 +1,201 @@
+"""Elimination and the last models, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from srff import finish
+from srff.elimination import Effort, eliminate, hopeless, importance, top_eigenvalue, walk
+from srff.features import predict
+from srff.kernels import Gaussian
+from srff.models import solved
+from srff.problem import prepare
+from srff.solvers.refine import Metric, Scales
+
+EFFORT = Effort(8, 1e-5)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((360, 10))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, 360)
+    with prepare(
+        X,
+        y[:, None],
+        None,
+        np.random.RandomState(0),
+        kernel=Gaussian(),
+        n_components=30,
+        budget=None,
+        validation=0.2,
+        n_jobs=1,
+    ) as problem:
+        yield problem
+
+
+@pytest.fixture(scope="module")
+def view(problem):
+    return problem.views["standard"]
+
+
+@pytest.fixture(scope="module")
+def first(problem, view):
+    point = Scales(problem.scale, problem.E, problem.b)
+    alphas = np.array([1e-2, 1e-3, 1e-4])
+    return walk(view, view.training(), point, np.arange(10), alphas, "scales", effort=EFFORT)
+
+
+@pytest.fixture(scope="module")
+def chosen(problem, view):
+    columns = np.arange(3)
+    point = Metric(np.eye(3), problem.E[:3], problem.b)
+    alphas = np.array([1e-2, 1e-3, 1e-4])
+    return walk(view, view.training(), point, columns, alphas, "metric", effort=EFFORT)
+
+
+def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, view):
+    point = Scales(problem.scale, problem.E, problem.b)
+    S = view.training().statistics(point.W, point.b, np.arange(10))
+    expected = np.linalg.eigvalsh(S.G / S.n)[-1]
+    assert top_eigenvalue(view.training(), point, np.arange(10)) == pytest.approx(expected)
+
+
+def test_a_walk_keeps_the_best_on_validation(problem, view):
+    point = Scales(problem.scale, problem.E, problem.b)
+    engine, columns = view.training(), np.arange(10)
+    alone = [
+        walk(view, engine, point, columns, np.array([alpha]), "scales", effort=EFFORT)
+        for alpha in (1.0, 1e-3)
+    ]
+    both = walk(view, engine, point, columns, np.array([1e-3, 1.0]), "scales", effort=EFFORT)
+    assert both.validation_error <= alone[0].validation_error
+    assert both.alpha in (1.0, 1e-3)
+    assert both.validation_error == pytest.approx(
+        view.validation.loss(both.members[0].W, both.members[0].b, both.members[0].coef, columns)
+    )
+    assert both.objective[-1] <= both.objective[0]
+
+
+def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
+    errors = iter([1.0, 1.05, 1.2, 0.1])
+
+    def solved_at(view, engine, point, columns, alpha, kind):
+        model = solved(view, engine, point, columns, alpha, kind)
+        return replace(model, validation_error=next(errors))
+
+    monkeypatch.setattr("srff.elimination.solved", solved_at)
+    point = Scales(problem.scale, problem.E, problem.b)
+    alphas = np.array([1e-1, 1e-2, 1e-3, 1e-4])
+    model = walk(view, view.training(), point, np.arange(10), alphas, "scales", effort=EFFORT)
+    assert (model.validation_error, model.alpha) == (1.0, 1e-1)
+    assert next(errors) == 0.1  # the last alpha was not tried
+
+
+def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
+    monkeypatch.setattr("srff.elimination.hopeless", lambda models: False)
+    models = eliminate(view, view.training(), first, effort=EFFORT)
+    assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]
+    for larger, smaller in pairwise(models):
+        assert set(smaller.columns) < set(larger.columns)
+    (three,) = [m for m in models if m.columns.size == 3]
+    assert three.columns.tolist() == [0, 1, 2]
+    assert three.validation_error == min(m.validation_error for m in models)
+
+
+def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(view, first, monkeypatch):
+    monkeypatch.setattr("srff.elimination.hopeless", lambda models: len(models) == 3)
+    models = eliminate(view, view.training(), first, effort=EFFORT, shares=np.ones(1))
+    assert [m.columns.size for m in models] == [10, 7, 5]
+    assert {m.alpha for m in models} == {first.alpha}
+
+
+def test_errors_far_above_the_best_are_hopeless(first):
+    def after(*errors):
+        return hopeless([replace(first, validation_error=e) for e in errors])
+
+    assert not after(1.0, 2.0, 2.0)
+    assert after(1.0, 2.0, 2.0, 2.0)
+    assert not after(1.0, 2.0, 1.1, 2.0)
+
+
+def test_the_variables_that_matter_are_the_most_important(view, first):
+    score = importance(view, first)
+    assert set(np.argsort(-score)[:3]) == {0, 1, 2}
+
+
+def test_a_variable_that_is_missed_comes_before_a_faster_one_that_is_not(problem, view):
+    columns = np.array([0, 1, 2, 9])
+    point = Scales(np.array([0.5, 0.4, 0.4, 0.6]), problem.E[columns], problem.b)
+    model = solved(view, view.training(), point, columns, 1e-4, "scales")
+    assert model.strength().argmax() == 3
+    assert importance(view, model).argmax() != 3
+
+
+def plan(**changes):
+    settings = {
+        "kinds": ("scales", "metric", "frequencies"),
+        "n_components": 30,
+        "n_wide": 128,
+        "n_free": 0,
+        "fixed_alpha": False,
+        "effort": EFFORT,
+        "kernel": Gaussian(),
+        "rng": np.random.RandomState(0),
+    }
+    return finish.Plan(**settings | changes)
+
+
+def test_all_kinds_compete_and_none_reads_other_columns(view, chosen, monkeypatch):
+    monkeypatch.setattr(finish, "WIDE_FIRST", 64)
+    ticks = []
+    models = finish.finish(view, view.training(), chosen, plan(), lambda: ticks.append(1))
+    assert [m.columns.tolist() for m in models] == [[0, 1, 2]] * len(models)
+    assert ticks
+    kinds = {m.kind for m in models}
+    assert kinds == {"scales", "metric", "low order", "wide", "frequencies", "blend"}
+    for model in models:
+        p = model.prediction()
+        error = view.validation.loss(p.W, p.b, p.a, p.columns)
+        assert model.validation_error == pytest.approx(error, rel=1e-4, abs=1e-6)
+    best = min(m.validation_error for m in models[:-1])
+    assert models[-1].kind == "blend"
+    assert models[-1].validation_error <= best * (1 + 1e-6)
+
+
+def test_a_fixed_alpha_is_that_of_every_kind(view, chosen):
+    models = finish.finish(view, view.training(), chosen, plan(fixed_alpha=True), lambda: None)
+    assert {m.alpha for model in models for m in model.members} == {chosen.alpha}
+
+
+def test_kinds_that_are_not_asked_for_do_not_compete(view, chosen):
+    models = finish.finish(
+        view, view.training(), chosen, plan(kinds=("frequencies",), n_wide=0), lambda: None
+    )
+    assert {m.kind for m in models} == {"frequencies", "blend"}
+
+
+def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen):
+    other = solved(view, view.training(), chosen.point, chosen.columns, 10.0, "metric")
+    mean = finish._mean([chosen, other, chosen], view, "blend")
+    U = np.random.RandomState(0).standard_normal((5, 3))
+
+    def at(model):
+        p = model.prediction()
+        return predict(U, p.W, p.b, p.a)
+
+    np.testing.assert_allclose(at(mean), (2 * at(chosen) + at(other)) / 3, rtol=1e-10)
+    assert len(mean.members) == 2
+
+
+def test_a_square_metric_has_the_same_distribution(problem, view):
+    L = np.random.RandomState(0).standard_normal((2, 5))
+    point = Metric(L, problem.E[:5], problem.b)
+    model = solved(view, view.training(), point, np.arange(2), 1e-2, "metric")
+    square = finish._square(model)
+    assert square.shape == (2, 2)
+    np.testing.assert_allclose(square @ square.T, L @ L.T, rtol=1e-10)

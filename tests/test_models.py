@@ -1,0 +1,166 @@
+"""Models as data: members, the paired test, the last solve, the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from srff import objectives
+from srff.features import predict
+from srff.kernels import Gaussian
+from srff.models import (
+    Member,
+    Model,
+    judged,
+    mean_model,
+    path_table,
+    refitted,
+    significantly_worse,
+    solved,
+)
+from srff.problem import prepare
+from srff.solvers.refine import Metric, Scales
+
+
+def members(shares, rng=None, columns=2, targets=1):
+    rng = rng or np.random.RandomState(0)
+    return tuple(
+        Member(
+            rng.standard_normal((columns, 3 + 4 * k)),
+            rng.uniform(0, 6, 3 + 4 * k),
+            0.1,
+            rng.standard_normal((3 + 4 * k, targets)),
+            share,
+        )
+        for k, share in enumerate(shares)
+    )
+
+
+@pytest.fixture(params=[0.3, None], ids=["held out", "pair"])
+def problem(ring, request):
+    X, y = ring
+    pair = X[200:], y[200:, None]
+    with prepare(
+        *((X, y[:, None]) if request.param else (X[:200], y[:200, None])),
+        None,
+        np.random.RandomState(0),
+        kernel=Gaussian(),
+        n_components=20,
+        budget=2.0,
+        validation=request.param or pair,
+        dtype="float64",
+        n_jobs=1,
+    ) as problem:
+        yield problem
+
+
+def on_columns(problem, columns, alpha=1e-3, engine=None):
+    columns = np.array(columns)
+    view = problem.views["standard"]
+    point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
+    return solved(view, engine or view.training(), point, columns, alpha, "scales")
+
+
+def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
+    model = Model("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]))
+    X = np.random.RandomState(1).standard_normal((9, 2))
+    p = model.prediction()
+    expected = sum(m.share * predict(X, m.W, m.b, m.coef) for m in model.members)
+    np.testing.assert_allclose(predict(X, p.W, p.b, p.a), expected, rtol=1e-12)
+    assert model.alpha == 0.1
+
+
+def test_the_scale_is_gamma_or_the_energy_weighted_frequencies():
+    (member,) = members([1.0])
+    columns = np.array([0, 1])
+    scales = Scales(np.array([0.5, -2.0]), member.W, member.b)
+    scaled = Model("scales", "standard", columns, (member,), point=scales)
+    np.testing.assert_array_equal(scaled.scale(), [0.5, 2.0])
+    free = Model("frequencies", "standard", columns, (member,))
+    w = member.coef[:, 0] ** 2
+    expected = [np.sqrt(np.sum(w * member.W[s] ** 2) / w.sum()) for s in range(2)]
+    np.testing.assert_allclose(free.scale(), expected)
+    silent = Member(member.W, member.b, 0.1, 0 * member.coef)
+    flat = Model("metric", "standard", columns, (silent,)).scale()
+    np.testing.assert_allclose(flat, np.sqrt(np.mean(member.W**2, axis=1)))
+
+
+def test_the_mean_reads_nothing_and_is_judged(problem):
+    mean = mean_model("standard", problem.validation, 1)
+    statistics = problem.validation_statistics(problem.scale)
+    assert mean.validation_error == pytest.approx(statistics.s / statistics.n)
+    assert mean.scale().size == 0
+
+
+def test_solved_coefficients_are_the_ridge_solution_and_judged_on_validation_rows(problem):
+    model = on_columns(problem, [0, 1])
+    (member,) = model.members
+    S = problem.training.statistics(member.W, member.b, model.columns)
+    np.testing.assert_allclose(member.coef, objectives.ridge(S, 1e-3))
+    V = problem.validation.statistics(member.W, member.b, model.columns)
+    assert model.validation_error == pytest.approx(objectives.squared_loss(V, member.coef))
+    assert model.training_error == pytest.approx(objectives.squared_loss(S, member.coef))
+    assert judged(model, problem.validation).validation_error == model.validation_error
+
+
+def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
+    full, part, idle = (on_columns(problem, c) for c in ([0, 1], [0], [4]))
+    mean = mean_model("standard", problem.validation, 1)
+    assert significantly_worse(problem.validation, part, full)
+    assert not significantly_worse(problem.validation, full, part)
+    assert not significantly_worse(problem.validation, full, full)
+    assert significantly_worse(problem.validation, mean, full, 1e-6)
+    assert not significantly_worse(problem.validation, mean, idle, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("squared", "absolute", "worse"),
+    [(1.9, 1.9, False), (2.05, 0, True), (0, 2.05, True), (-9, 1.9, False), (0, 0, False)],
+)
+def test_either_error_may_show_it_beyond_two_standard_errors(squared, absolute, worse):
+    class Rows:
+        n = 100.0
+
+        def difference(self, first, second):
+            return np.array([squared, absolute]), np.ones(2)
+
+    model = Model("blend", "standard", np.array([0, 1]), members([1.0]))
+    assert significantly_worse(Rows(), model, model) is worse
+
+
+def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
+    part = problem.views["standard"].training(100)
+    model = on_columns(problem, [0, 1], engine=part)
+    assert model.n_rows == part.n < problem.training.n
+    last = refitted(problem, model)
+    p = model.members[0]
+    S = problem.training.statistics(p.W, p.b, model.columns)
+    V = problem.validation.statistics(p.W, p.b, model.columns)
+    if problem.refit:
+        A, c, n = S.G + V.G, S.c + V.c, S.n + V.n
+    else:
+        A, c, n = S.G, S.c, S.n
+    expected = np.linalg.solve(A + n * 1e-3 * np.eye(20), c)
+    np.testing.assert_allclose(last.members[0].coef, expected, rtol=1e-6)
+    mean = mean_model("standard", problem.validation, 1)
+    assert refitted(problem, mean) is mean
+    whole = on_columns(problem, [0, 1])
+    assert (refitted(problem, whole) is whole) == (not problem.refit)
+
+
+def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
+    models = [on_columns(problem, [0, 1]), mean_model("standard", problem.validation, 1)]
+    table = path_table(models, 3.0)
+    assert {column.shape for column in table.values()} == {(2,)}
+    assert table["kind"].tolist() == ["scales", "mean"]
+    assert table["n_variables"].tolist() == [2, 0]
+    assert table["budget"].tolist() == [2.0, 0.0]
+    assert table["validation_error"][0] == pytest.approx(3 * np.sqrt(models[0].validation_error))
+    assert not table["stopped"].any()
+
+
+def test_strength_is_that_of_the_point():
+    (member,) = members([1.0])
+    point = Metric(np.array([[3.0, 4.0], [0.0, 1.0]]), member.W, member.b)
+    model = Model("metric", "standard", np.array([0, 1]), (member,), point=point)
+    np.testing.assert_allclose(model.strength(), [5.0, 1.0])

@@ -1,0 +1,130 @@
+"""Rows made ready: transforms, subsamples and splits that depend on the rows' values alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from srff.kernels import Gaussian
+from srff.problem import FLOAT64_ROWS, MERGE_ROWS, prepare
+from srff.transforms import Quantile, Standardise
+
+W, B, COLUMNS = np.array([[0.4], [1.1], [0.7]]), np.array([0.3]), np.arange(3)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.RandomState(0)
+    return rng.standard_normal((300, 3)), rng.standard_normal((300, 1))
+
+
+def problem(X, Y, weight=None, **options):
+    settings = {
+        "kernel": Gaussian(),
+        "n_components": 10,
+        "budget": 1.0,
+        "validation": 0.25,
+        "dtype": "float64",
+        "n_jobs": 1,
+    }
+    return prepare(X, Y, weight, np.random.RandomState(0), **settings | options)
+
+
+def sums(engine):
+    s = engine.statistics(W, B, COLUMNS)
+    return s.G[0, 0], s.c[0, 0], s.s, s.n
+
+
+def rows_of(engine):
+    """The standardised rows that an engine holds."""
+    return {tuple(row) for X, *_ in engine._blocks for row in X.T}
+
+
+def test_the_order_of_the_rows_leaves_no_trace(table):
+    X, Y = table
+    order = np.random.RandomState(1).permutation(300)
+    with problem(X, Y) as one, problem(X[order], Y[order]) as other:
+        for view, again in zip(one.views.values(), other.views.values(), strict=True):
+            assert sums(view.training()) == sums(again.training())
+            assert sums(view.training(50)) == sums(again.training(50))
+            assert sums(view.validation) == sums(again.validation)
+
+
+def test_a_weight_and_a_repetition_leave_the_same_bits(table):
+    X, Y = table
+    counts = np.random.RandomState(1).randint(1, 4, 300)  # some 600 rows when written out
+    repeated = np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)
+    options = {"dtype": "auto", "n_components": None, "budget": None}
+    with (
+        problem(X, Y, counts.astype(float), **options) as one,
+        problem(*repeated, **options) as other,
+    ):
+        assert len(repeated[0]) > FLOAT64_ROWS
+        assert one.dtype == other.dtype == np.float64
+        assert one.sigma == other.sigma
+        assert one.b.size == other.b.size
+        assert sums(one.training) == sums(other.training)
+        assert one.training.n + one.validation.n == counts.sum()
+
+
+def test_a_subsample_is_nested_and_part_of_the_training_rows(table):
+    with problem(*table) as p:
+        view = p.views["standard"]
+        some, more = view.training(40), view.training(90)
+        assert (some.n, more.n, view.training().n) == (40, 90, 225)
+        assert rows_of(some) < rows_of(more) < rows_of(view.training())
+        assert not rows_of(view.training()) & rows_of(view.validation)
+        assert view.training(40) is some
+        assert view.training(10**6) is view.training()
+
+
+def test_a_subsample_keeps_copies_of_a_row_together():
+    rng = np.random.RandomState(0)
+    half = MERGE_ROWS // 2 + 1
+    X, Y = rng.standard_normal((half, 3)), rng.standard_normal((half, 1))
+    with problem(np.vstack([X, X]), np.vstack([Y, Y])) as p:  # too many rows to be merged
+        engine = p.views["standard"].training(201)
+        assert engine.n == 202
+        assert len(rows_of(engine)) == 101
+
+
+def test_passes_over_a_part_count_as_a_part(table):
+    with problem(*table) as p:
+        view = p.views["standard"]
+        for _ in range(5):
+            view.training(45).statistics(W, B, COLUMNS)
+        assert view.n_passes == pytest.approx(1.0)
+        view.training().statistics(W, B, COLUMNS)
+        assert p.n_passes == 2
+
+
+@pytest.mark.parametrize(
+    ("transform", "heavy", "expected"),
+    [
+        ("standard", True, ["standard"]),
+        ("auto", False, ["standard"]),
+        ("auto", True, ["standard", "quantile"]),
+        ("quantile", False, ["standard", "quantile"]),
+    ],
+)
+def test_the_transforms_worth_a_try(table, transform, heavy, expected):
+    X, Y = table
+    with problem(np.exp(2 * X) if heavy else X, Y, transform=transform) as p:
+        assert list(p.views) == expected
+        kinds = {"standard": Standardise, "quantile": Quantile}
+        assert all(isinstance(v.transform, kinds[n]) for n, v in p.views.items())
+
+
+def test_rows_of_the_quantile_view_are_normal_scores(table):
+    X, Y = table
+    with problem(np.exp(2 * X), Y, transform="quantile") as p:
+        blocks = np.concatenate([b[0].T for b in p.views["quantile"].training()._blocks])
+        assert np.abs(blocks).max() < 4
+        assert blocks.std(0) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_single_distinct_row_has_no_validation():
+    with problem(np.ones((5, 3)), np.ones((5, 1))) as p:
+        assert p.validation is None
+        assert not p.refit
+        assert not p.learnable
