@@ -59,7 +59,8 @@ default="gaussian"
         Number of random features, D.  "auto" is as many as rows, but from 50 to 300, and many more
         for the last model where they help and ``memory_limit`` allows them.
     alpha : float or "auto", default="auto"
-        Ridge penalty per row.  "auto" chooses by validation error.
+        Ridge penalty per row, at least 1e-8 in the descents of ``refine``.  "auto" chooses by
+        validation error.
     budget : float or "auto", default="auto"
         The sum of the scales that the search starts from, and that ``refine=None`` keeps to.  The
         paper's is d / sigma, with sigma the median distance to the 20 nearest neighbours among at
