@@ -12,8 +12,8 @@ from srff.problem import prepare
 from srff.screen import marginal_screen, screen
 
 
-def screened(X, y, model=None, weight=None, most=40, device="cpu"):
-    with prepare(
+def prepared(X, y, weight=None, device="cpu"):
+    return prepare(
         X,
         y[:, None],
         weight,
@@ -24,7 +24,11 @@ def screened(X, y, model=None, weight=None, most=40, device="cpu"):
         validation=None,
         n_jobs=1,
         device=device,
-    ) as problem:
+    )
+
+
+def screened(X, y, model=None, weight=None, most=40, device="cpu"):
+    with prepared(X, y, weight, device) as problem:
         model = model(problem) if model else None
         return screen(problem.training, problem.usable, most, model)
 
@@ -100,17 +104,7 @@ def test_torch_finds_the_same(inputs):
 def test_the_scores_are_p_values_under_independence(inputs):
     scores = []
     for seed in range(20):
-        with prepare(
-            inputs,
-            noise(seed)[:, None],
-            None,
-            np.random.RandomState(0),
-            kernel=Gaussian(),
-            n_components=10,
-            budget=1.0,
-            validation=None,
-            n_jobs=1,
-        ) as problem:
+        with prepared(inputs, noise(seed)) as problem:
             scores.append(marginal_screen(problem.training)[0])
     # The best of four bands: below 5 % about four times as often as one band, at most.
     assert 0.02 < np.mean(np.exp(-np.concatenate(scores)) < 0.05) < 0.25

@@ -32,7 +32,7 @@ from srff.elimination import (
 from srff.engines import Engine
 from srff.finish import Plan, finish
 from srff.kernels import low_order
-from srff.models import Model, mean_model, significantly_worse
+from srff.models import Model, best_of, mean_model, significantly_worse
 from srff.objectives import evidence_alpha, evidence_objective
 from srff.problem import Problem, View
 from srff.progress import Callback, Progress
@@ -232,7 +232,7 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
     )
     last = finish(view, last_rows, chosen, plan, journey.tick)
     journey.add(*last)
-    return _best(last), journey.models
+    return best_of(last), journey.models
 
 
 def _thin(
@@ -245,7 +245,7 @@ def _thin(
     """
     validation = view.validation
     assert validation is not None
-    current = smallest(validation, candidates, _best(candidates))
+    current = smallest(validation, candidates, best_of(candidates))
     while current.columns.size > 1:
         for weak in np.argsort(importance(view, current), kind="stable")[:TRIED]:
             model = without(
@@ -259,12 +259,12 @@ def _thin(
             )
             candidates.append(model)
             journey.add(model)
-            if not significantly_worse(validation, model, _best(candidates)):
+            if not significantly_worse(validation, model, best_of(candidates)):
                 current = model
                 break
         else:
             break
-    return smallest(validation, candidates, _best(candidates))
+    return smallest(validation, candidates, best_of(candidates))
 
 
 def _grow(
@@ -333,7 +333,7 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
             firsts.append(model)
             families.append(start.family)
             journey.add(model)
-    best = _best(firsts)
+    best = best_of(firsts)
     view = problem.views[best.transform]
     for other in problem.views.values():
         if other is not view:
@@ -346,10 +346,6 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
         if model.transform == best.transform and near:
             runners.setdefault(family, model)
     return view, list(runners.values())
-
-
-def _best(models: list[Model]) -> Model:
-    return min(models, key=lambda m: m.validation_error)
 
 
 def smallest(validation: Engine, candidates: list[Model], best: Model) -> Model:

@@ -109,7 +109,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
             n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
             validation=self._check_validation(),
-            transform=getattr(self, "inputs", "standard"),
+            transform=self._ways(),
             dtype=self.dtype,
             float64_rows=self._float64_rows(),
             device=self.device,
@@ -147,6 +147,10 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         parse_memory(self.memory_limit)
         if not isinstance(self.device, str):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
+
+    def _ways(self) -> str:
+        """The transforms of the inputs that are prepared; see :func:`srff.problem.prepare`."""
+        return "standard"
 
     def _float64_rows(self) -> int:
         """Rows up to which a fit with ``dtype="auto"`` is in float64."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-from scipy import linalg
 
 from srff.engines import Engine
 from srff.models import Model, solved
-from srff.objectives import Objective, training_objective
+from srff.objectives import Objective, largest_eigenvalue, training_objective
 from srff.problem import View
 from srff.solvers.refine import Frequencies, descend
 
@@ -59,9 +58,12 @@ DEFAULT = Effort()
 
 def top_eigenvalue(engine: Engine, point: Frequencies, columns: np.ndarray) -> float:
     """The largest eigenvalue of ``G / n``, the unit of alpha."""
-    S = engine.statistics(point.W, point.b, columns)
-    last = S.G.shape[0] - 1
-    return float(linalg.eigvalsh(S.G, subset_by_index=[last, last])[0] / S.n)
+    return largest_eigenvalue(engine.statistics(point.W, point.b, columns))
+
+
+def falling(alphas: np.ndarray) -> np.ndarray:
+    """Penalties that are not lost in rounding, each once, the largest first."""
+    return np.unique(np.maximum(alphas, SMALLEST_ALPHA))[::-1]
 
 
 def walk(
@@ -79,7 +81,7 @@ def walk(
     """Descend at each alpha in turn, each from where the last ended; the best on validation."""
     begun = perf_counter()
     best: Model | None = None
-    for alpha in np.unique(np.maximum(alphas, SMALLEST_ALPHA))[::-1]:
+    for alpha in falling(alphas):
         point, values = descend(
             engine,
             objective(float(alpha)),

@@ -256,6 +256,11 @@ default="gaussian"
             tol if self.tol is None else self.tol,
         )
 
+    def _ways(self) -> str:
+        # Only the profile's own starts look at inputs in more than one way.
+        refining = self.refine is not None and self.solver == "profile"
+        return self.inputs if refining else "standard"
+
     def _float64_rows(self) -> int:
         # Many descents: sines in float64 are slow, and no digit of the answer needs them.
         return FLOAT64_ROWS if self.refine is None else FEW_ROWS
@@ -396,6 +401,5 @@ default="gaussian"
         self.callback = callback
 
     def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
-        result = search_ridge(problem, self._alphas())
-        models = result.models(problem)
-        return models[result.chosen], path_table(models, problem.y_spread)
+        best, models = search_ridge(problem, self._alphas())
+        return best, path_table(models, problem.y_spread)

@@ -16,10 +16,10 @@ from scipy import linalg, stats
 from scipy.special import ndtri
 
 from srff import objectives
-from srff.elimination import SMALLEST_ALPHA, Effort, Tick, walk
+from srff.elimination import Effort, Tick, falling, walk
 from srff.engines import Engine
 from srff.kernels import Gaussian, Kernel, low_order
-from srff.models import Member, Model, judged, solved
+from srff.models import Member, Model, best_of, judged, solved
 from srff.objectives import evidence_objective, training_objective
 from srff.problem import View
 from srff.solvers.refine import Free, Frequencies, LowOrder, Metric, Scales, descend
@@ -84,18 +84,14 @@ def finish(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> 
         models += [*metrics, *low]
     if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
         dense = [m for m in models if m.kind != "low order"]
-        models += _wide(view, engine, _best(dense), plan, tick)
-        if _best(low).validation_error < _best(dense).validation_error:
-            models += _wide(view, engine, _best(low), plan, tick)
+        models += _wide(view, engine, best_of(dense), plan, tick)
+        if best_of(low).validation_error < best_of(dense).validation_error:
+            models += _wide(view, engine, best_of(low), plan, tick)
     if "frequencies" in plan.kinds:
-        free = list(_free(view, engine, _best([*metrics, *low]), plan, tick))
+        free = list(_free(view, engine, best_of([*metrics, *low]), plan, tick))
         models += free
     models.append(_blend(models, view))
     return models
-
-
-def _best(models: list[Model]) -> Model:
-    return min(models, key=lambda m: m.validation_error)
 
 
 def _draw(plan: Plan, rows: int, size: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +124,7 @@ def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
 def _alphas(start: Model, plan: Plan, shares: np.ndarray) -> np.ndarray:
     if plan.fixed_alpha:
         return np.array([start.alpha])
-    return np.unique(np.maximum(start.alpha * shares, SMALLEST_ALPHA))[::-1]
+    return falling(start.alpha * shares)
 
 
 def _by_objectives(
@@ -325,7 +321,7 @@ def _blend(models: list[Model], view: View) -> Model:
     """
     assert view.validation is not None
     kinds = dict.fromkeys(m.kind for m in models)
-    best = [_best([m for m in models if m.kind == kind]) for kind in kinds]
+    best = [best_of([m for m in models if m.kind == kind]) for kind in kinds]
     products = view.validation.residual_products([m.prediction() for m in best])
     count = np.zeros(len(best))
     error = np.inf

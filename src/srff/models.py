@@ -88,6 +88,11 @@ class Model:
         return np.sqrt(p.W**2 @ energy)
 
 
+def best_of(models: list[Model]) -> Model:
+    """The model of the lowest validation error, the first of equals."""
+    return min(models, key=lambda m: m.validation_error)
+
+
 def mean_model(transform: str, validation: Engine, n_targets: int) -> Model:
     """The model that predicts the mean and reads nothing."""
     member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, n_targets)))

@@ -40,6 +40,13 @@ def ridge_path(statistics: Statistics, alphas: np.ndarray) -> np.ndarray:
     )
 
 
+def largest_eigenvalue(statistics: Statistics) -> float:
+    """The largest eigenvalue of ``G / n``: the unit that alpha is measured in."""
+    last = statistics.G.shape[0] - 1
+    top = linalg.eigvalsh(statistics.G, subset_by_index=[last, last])[0]
+    return float(top / statistics.n)
+
+
 def squared_loss(statistics: Statistics, a: np.ndarray) -> float:
     """``||Y - Z a||^2 / n``."""
     fit = np.sum(a * (statistics.G @ a)) - 2 * np.sum(a * statistics.c)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from srff import objectives
 from srff.features import Statistics
@@ -31,9 +30,8 @@ ALPHA_EVERY = 10
 
 def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS) -> np.ndarray:
     """Log-spaced alphas, falling from the largest eigenvalue of ``G / n``."""
-    last = statistics.G.shape[0] - 1
-    top = linalg.eigvalsh(statistics.G, subset_by_index=[last, last])[0] / statistics.n
-    return float(top) * np.logspace(0, np.log10(SMALLEST_ALPHA), n_alphas)
+    top = objectives.largest_eigenvalue(statistics)
+    return top * np.logspace(0, np.log10(SMALLEST_ALPHA), n_alphas)
 
 
 @dataclass
@@ -92,18 +90,13 @@ class SearchResult:
         return [c.model(problem) for c in self.candidates]
 
 
-def search_ridge(problem: Problem, alphas: np.ndarray | None) -> SearchResult:
+def search_ridge(problem: Problem, alphas: np.ndarray | None) -> tuple[Model, list[Model]]:
     """Every alpha of a grid at the scales that the problem starts with: two passes in all."""
     statistics = problem.training_statistics(problem.scale)
     if alphas is None:
         alphas = alpha_grid(statistics)
-    errors = np.full(len(alphas), np.nan)
-    states = start(statistics, problem.scale, alphas)
-    if problem.validation is not None:
-        held = problem.validation_statistics(problem.scale)
-        errors = np.array([max(objectives.squared_loss(held, s.coef), 0.0) for s in states])
-    candidates = [Candidate(s, e, e) for s, e in zip(states, errors, strict=True)]
-    return SearchResult(candidates, lowest(errors) if len(states) > 1 else 0)
+    models = _at_scale(problem, problem.scale, statistics, alphas)
+    return _lowest_model(models), models
 
 
 def lowest(errors: Any) -> int:
@@ -220,25 +213,30 @@ def search_profile(
             still = before and values[before - 1] - values[-1] <= tol * abs(values[-1])
             if short or still:
                 break
-        models += _at_scale(problem, scale, grid, tuple(values), time.perf_counter() - begun)
-    errors = [m.validation_error for m in models]
-    return models[lowest(errors) if len(models) > 1 else 0], models
+        statistics = problem.training_statistics(scale)
+        seconds = time.perf_counter() - begun
+        models += _at_scale(problem, scale, statistics, grid, tuple(values), seconds)
+    return _lowest_model(models), models
+
+
+def _lowest_model(models: list[Model]) -> Model:
+    """The model of the lowest validation error; a single one needs none."""
+    return models[lowest([m.validation_error for m in models]) if len(models) > 1 else 0]
 
 
 def _at_scale(
     problem: Problem,
     scale: np.ndarray,
+    S: Statistics,
     alphas: np.ndarray,
-    values: tuple[float, ...],
-    seconds: float,
+    values: tuple[float, ...] = (),
+    seconds: float = 0.0,
 ) -> list[Model]:
     """A model at these scales for every alpha, judged if there are validation rows."""
-    S = problem.training_statistics(scale)
     held = None if problem.validation is None else problem.validation_statistics(scale)
     models = []
-    for a, alpha in zip(objectives.ridge_path(S, alphas), alphas, strict=True):
-        objective = (*values, objectives.penalised_loss(S, a, alpha))
-        error = np.nan if held is None else max(objectives.squared_loss(held, a), 0.0)
-        state = AlternatingState(scale, a, float(alpha), objective)
+    for state in start(S, scale, alphas):
+        error = np.nan if held is None else max(objectives.squared_loss(held, state.coef), 0.0)
+        state = replace(state, objective=(*values, *state.objective))
         models.append(Candidate(state, error, error, seconds / len(alphas)).model(problem))
     return models

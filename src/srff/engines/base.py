@@ -87,9 +87,7 @@ class Engine(ABC):
         """
         models, columns = self._models([first, second])
         one, two = self._sum(lambda X, Y, w: features.difference(X, Y, w, models, columns), None)
-        mean = one / self.n
-        variance = np.maximum(two / self.n - mean**2, 0.0)
-        return mean, np.sqrt(variance / max(self.n - 1, 1.0))
+        return self._mean_and_error(one, two)
 
     def permutation_loss(self, model: features.Prediction) -> tuple[np.ndarray, np.ndarray]:
         """How much the model's squared error rises when a column is shuffled within blocks.
@@ -103,9 +101,7 @@ class Engine(ABC):
             return features.permutation_loss(X, Y, w, W, b, a, self._index(order))
 
         one, two = self._sum(block, model.columns)
-        mean = one / self.n
-        variance = np.maximum(two / self.n - mean**2, 0.0)
-        return mean, np.sqrt(variance / max(self.n - 1, 1.0))
+        return self._mean_and_error(one, two)
 
     def residual_products(self, predictions: list[features.Prediction]) -> np.ndarray:
         """Means over rows of the products of any two models' residuals."""
@@ -114,6 +110,14 @@ class Engine(ABC):
             lambda X, Y, w: features.residual_products(X, Y, w, models, columns), None
         )
         return products / self.n
+
+    def _mean_and_error(
+        self, sums: np.ndarray, squares: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Means over rows and their standard errors, from sums and sums of squares."""
+        mean = sums / self.n
+        variance = np.maximum(squares / self.n - mean**2, 0.0)
+        return mean, np.sqrt(variance / max(self.n - 1, 1.0))
 
     def _models(
         self, predictions: list[features.Prediction]

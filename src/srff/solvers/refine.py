@@ -1,9 +1,9 @@
 """Descent over richer frequencies than ``diag(gamma) E``, on few variables, by L-BFGS.
 
-Three parametrisations of ``(W, b)`` share one descent; each is a chain rule on the small side:
+Parametrisations of ``(W, b)`` share one descent; each is a chain rule on the small side:
 
 * scales ``W = diag(gamma) E``: ``dgamma_s = sum_j (dW * E)_sj``;
-* a metric ``W = L E``: ``dL = dW E'``;
+* a metric ``W = L E``, with a dense ``E`` or one of few directions a feature: ``dL = dW E'``;
 * free frequencies: ``dW`` and ``db`` themselves.
 """
 
@@ -86,52 +86,12 @@ class Scales:
 
 
 @dataclass(frozen=True)
-class Metric:
+class _Directions:
     """``W = L E``: directions in the space of the variables, and how fast to go along them."""
 
     L: np.ndarray
     E: np.ndarray
     b: np.ndarray
-
-    @property
-    def W(self) -> np.ndarray:
-        """The frequencies."""
-        return self.L @ self.E
-
-    def vector(self) -> np.ndarray:
-        """The entries of ``L``."""
-        return self.L.ravel()
-
-    def at(self, vector: np.ndarray) -> Self:
-        """The point of this ``L``."""
-        return type(self)(vector.reshape(self.L.shape), self.E, self.b)
-
-    def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
-        """``dW E'``."""
-        return (dW @ self.E.T).ravel()
-
-    def strength(self) -> np.ndarray:
-        """The length of each row of ``L``."""
-        return np.linalg.norm(self.L, axis=1)
-
-    def drop(self, kept: np.ndarray) -> Self:
-        """The rows of the kept variables; the directions stay."""
-        return type(self)(self.L[kept], self.E, self.b)
-
-
-@dataclass(frozen=True)
-class LowOrder:
-    """``W = L E`` with a sparse ``E``: each feature is along one, two or three directions.
-
-    Sums of functions of few directions, which a dense ``E`` needs very many features for.  ``draw``
-    gives an ``E`` for a number of directions; it is drawn anew when variables leave, since the
-    features along theirs go with them.
-    """
-
-    L: np.ndarray
-    E: np.ndarray
-    b: np.ndarray
-    draw: Callable[[int], np.ndarray] = field(repr=False)
 
     @property
     def W(self) -> np.ndarray:
@@ -153,6 +113,27 @@ class LowOrder:
     def strength(self) -> np.ndarray:
         """The length of each row of ``L``."""
         return np.linalg.norm(self.L, axis=1)
+
+
+@dataclass(frozen=True)
+class Metric(_Directions):
+    """``W = L E`` with a dense ``E``: each feature is along all directions."""
+
+    def drop(self, kept: np.ndarray) -> Self:
+        """The rows of the kept variables; the directions stay."""
+        return replace(self, L=self.L[kept])
+
+
+@dataclass(frozen=True)
+class LowOrder(_Directions):
+    """``W = L E`` with a sparse ``E``: each feature is along one, two or three directions.
+
+    Sums of functions of few directions, which a dense ``E`` needs very many features for.  ``draw``
+    gives an ``E`` for a number of directions; it is drawn anew when variables leave, since the
+    features along theirs go with them.
+    """
+
+    draw: Callable[[int], np.ndarray] = field(repr=False)
 
     def drop(self, kept: np.ndarray) -> Self:
         """The rows and the directions of the kept variables, and new features."""
