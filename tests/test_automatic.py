@@ -263,7 +263,8 @@ def test_an_interrupt_at_any_stage_leaves_no_threads(stage):
 
 
 def test_quantiles_are_used_where_they_are_asked_for():
-    model = SRFFRegressor(**QUICK, inputs="quantile", refine="metric").fit(X, y)
+    options = QUICK | {"max_iter": 16, "refine": "metric"}
+    model = SRFFRegressor(**options, inputs="quantile").fit(X, y)
     assert model.input_map_.name == "quantile"
     assert set(model.path_["inputs"]) == {"quantile"}
     assert model.get_support(indices=True).tolist() == TRUE

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 from srff import finish
-from srff.elimination import Effort, eliminate, hopeless, importance, top_eigenvalue, walk
-from srff.features import predict
+from srff.elimination import (
+    Effort,
+    behind,
+    eliminate,
+    grown,
+    hopeless,
+    importance,
+    top_eigenvalue,
+    walk,
+)
+from srff.features import random_features
 from srff.kernels import Gaussian
 from srff.models import solved
 from srff.problem import prepare
@@ -81,11 +90,17 @@ def test_a_walk_keeps_the_best_on_validation(problem, view):
     assert both.objective[-1] <= both.objective[0]
 
 
+def at(view, point, columns, alpha, kind):
+    """The model at a point, solved on all training rows."""
+    S = view.training().statistics(point.W, point.b, columns)
+    return solved(view, point, columns, S, alpha, kind)
+
+
 def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
     errors = iter([1.0, 1.05, 1.2, 0.1])
 
-    def solved_at(view, engine, point, columns, alpha, kind):
-        model = solved(view, engine, point, columns, alpha, kind)
+    def solved_at(*place):
+        model = solved(*place)
         return replace(model, validation_error=next(errors))
 
     monkeypatch.setattr("srff.elimination.solved", solved_at)
@@ -98,7 +113,7 @@ def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
 
 def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
     monkeypatch.setattr("srff.elimination.hopeless", lambda models: False)
-    models = eliminate(view, view.training(), first, effort=EFFORT)
+    models = eliminate(view, view.training(), first, [], effort=EFFORT)
     assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]
     for larger, smaller in pairwise(models):
         assert set(smaller.columns) < set(larger.columns)
@@ -109,7 +124,7 @@ def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
 
 def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(view, first, monkeypatch):
     monkeypatch.setattr("srff.elimination.hopeless", lambda models: len(models) == 3)
-    models = eliminate(view, view.training(), first, effort=EFFORT, shares=np.ones(1))
+    models = eliminate(view, view.training(), first, [], effort=EFFORT, shares=np.ones(1))
     assert [m.columns.size for m in models] == [10, 7, 5]
     assert {m.alpha for m in models} == {first.alpha}
 
@@ -123,6 +138,28 @@ def test_errors_far_above_the_best_are_hopeless(first):
     assert not after(1.0, 2.0, 1.1, 2.0)
 
 
+def test_an_elimination_ends_when_smaller_rivals_are_clearly_better(first):
+    def of(size, error):
+        return replace(first, columns=np.arange(size), validation_error=error)
+
+    models = [of(size, 2.0) for size in (10, 7, 5, 4)]
+    assert not behind(models, [])
+    assert behind(models, [of(4, 1.0)])
+    assert not behind(models, [of(5, 1.0)])  # nothing as small as the last was better
+    assert not behind(models, [of(3, 1.9)])  # not clearly
+    assert not behind(models[:3], [of(3, 1.0)])  # too early to tell
+
+
+def test_a_model_grows_on_more_rows_from_where_it_stands(view, chosen):
+    few = view.training(100)
+    S = few.statistics(chosen.point.W, chosen.point.b, chosen.columns)
+    small = solved(view, chosen.point, chosen.columns, S, chosen.alpha, "metric")
+    more = grown(view, view.training(), small, np.ones(1), EFFORT, lambda: None)
+    assert small.n_rows < more.n_rows == view.training().n
+    assert more.validation_error < small.validation_error
+    assert more.columns.tolist() == small.columns.tolist()
+
+
 def test_the_variables_that_matter_are_the_most_important(view, first):
     score = importance(view, first)
     assert set(np.argsort(-score)[:3]) == {0, 1, 2}
@@ -131,7 +168,7 @@ def test_the_variables_that_matter_are_the_most_important(view, first):
 def test_a_variable_that_is_missed_comes_before_a_faster_one_that_is_not(problem, view):
     columns = np.array([0, 1, 2, 9])
     point = Scales(np.array([0.5, 0.4, 0.4, 0.6]), problem.E[columns], problem.b)
-    model = solved(view, view.training(), point, columns, 1e-4, "scales")
+    model = at(view, point, columns, 1e-4, "scales")
     assert model.strength().argmax() == 3
     assert importance(view, model).argmax() != 3
 
@@ -153,7 +190,7 @@ def plan(**changes):
 def test_all_kinds_compete_and_none_reads_other_columns(view, chosen, monkeypatch):
     monkeypatch.setattr(finish, "WIDE_FIRST", 64)
     ticks = []
-    models = finish.finish(view, view.training(), chosen, plan(), lambda: ticks.append(1))
+    models = finish.finish(view, *[view.training()] * 2, chosen, plan(), lambda: ticks.append(1))
     assert [m.columns.tolist() for m in models] == [[0, 1, 2]] * len(models)
     assert ticks
     kinds = {m.kind for m in models}
@@ -168,34 +205,37 @@ def test_all_kinds_compete_and_none_reads_other_columns(view, chosen, monkeypatc
 
 
 def test_a_fixed_alpha_is_that_of_every_kind(view, chosen):
-    models = finish.finish(view, view.training(), chosen, plan(fixed_alpha=True), lambda: None)
+    models = finish.finish(
+        view, *[view.training()] * 2, chosen, plan(fixed_alpha=True), lambda: None
+    )
     assert {m.alpha for model in models for m in model.members} == {chosen.alpha}
 
 
 def test_kinds_that_are_not_asked_for_do_not_compete(view, chosen):
     models = finish.finish(
-        view, view.training(), chosen, plan(kinds=("frequencies",), n_wide=0), lambda: None
+        view, *[view.training()] * 2, chosen, plan(kinds=("frequencies",), n_wide=0), lambda: None
     )
     assert {m.kind for m in models} == {"frequencies", "blend"}
 
 
 def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen):
-    other = solved(view, view.training(), chosen.point, chosen.columns, 10.0, "metric")
+    other = at(view, chosen.point, chosen.columns, 10.0, "metric")
     mean = finish._mean([chosen, other, chosen], view, "blend")
     U = np.random.RandomState(0).standard_normal((5, 3))
 
-    def at(model):
+    def values(model):
         p = model.prediction()
-        return predict(U, p.W, p.b, p.a)
+        return random_features(U, p.W, p.b) @ p.a
 
-    np.testing.assert_allclose(at(mean), (2 * at(chosen) + at(other)) / 3, rtol=1e-10)
+    expected = (2 * values(chosen) + values(other)) / 3
+    np.testing.assert_allclose(values(mean), expected, rtol=1e-10)
     assert len(mean.members) == 2
 
 
 def test_a_square_metric_has_the_same_distribution(problem, view):
     L = np.random.RandomState(0).standard_normal((2, 5))
     point = Metric(L, problem.E[:5], problem.b)
-    model = solved(view, view.training(), point, np.arange(2), 1e-2, "metric")
+    model = at(view, point, np.arange(2), 1e-2, "metric")
     square = finish._square(model)
     assert square.shape == (2, 2)
     np.testing.assert_allclose(square @ square.T, L @ L.T, rtol=1e-10)

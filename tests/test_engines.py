@@ -110,18 +110,21 @@ def test_an_engine_of_some_rows_is_the_engine_of_a_copy_of_them(data):
     "device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)], ids=["torch-cpu", "cuda"]
 )
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_a_torch_device_agrees_with_numpy(data, device, dtype, tolerance, monkeypatch):
+@pytest.mark.parametrize("cached", [True, False], ids=["kept", "streamed"])
+def test_a_torch_device_agrees_with_numpy(data, cached, device, dtype, tolerance):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no CUDA device")
-    monkeypatch.setattr("srff.engines.device.BLOCK_ENTRIES", 20 * 700)  # several blocks
     X, Y, weight, standardisation, *_ = data
     columns = np.array([0, 2, 3])
     with (
         # Columns are shuffled within blocks, so the blocks must be the same.
         local(data, plan=BlockPlan(700, cached=True)) as reference,
-        DeviceEngine(X, Y, weight, standardisation, 20, np.dtype(dtype), device) as engine,
+        DeviceEngine(
+            X, Y, weight, standardisation, BlockPlan(700, cached), np.dtype(dtype), device
+        ) as engine,
     ):
+        assert engine.resident == cached
         for chosen in (None, columns):
             pairs = zip(passes(engine, data, chosen), passes(reference, data, chosen), strict=True)
             for left, right in pairs:

@@ -79,6 +79,19 @@ def test_the_model_is_bitwise_the_same_for_any_number_of_threads(n_jobs):
     np.testing.assert_array_equal(many.predict(X), one.predict(X))
 
 
+def test_predictions_are_bitwise_the_same_for_any_threads_and_memory_order(ring):
+    model = RFFRegressor(n_components=600, alpha=1e-2, dtype="float32", random_state=0).fit(*ring)
+    X = np.random.RandomState(1).standard_normal((40_000, 6))  # several blocks to a thread's turn
+    expected = model.set_params(n_jobs=1).predict(X)
+    s = slice(20_000, 20_300)
+    Z = random_features((X[s] - model.center_) / model.spread_, model.frequencies_, model.offsets_)
+    error = expected[s] - (model.intercept_ + Z @ model.coef_)
+    assert np.abs(error).max() < 1e-5 * expected.std()
+    for n_jobs in (2, 3, 7):
+        again = model.set_params(n_jobs=n_jobs).predict(np.asfortranarray(X))
+        np.testing.assert_array_equal(again, expected)
+
+
 ALL = [
     SRFFRegressor(n_components=50, **PAPER),
     SRFFRegressor(n_components=50, **SIMPLEX),

@@ -9,7 +9,15 @@ from srff import features
 from srff.kernels import Gaussian, Laplace, Matern
 
 
+def affine(X, W, b):
+    """``X`` with a column of ones, and the offsets as a row of frequencies."""
+    return np.hstack([X, np.ones((len(X), 1), dtype=X.dtype)]), features.affine(W, b)
+
+
 def on(xp, block, *names):
+    """Arrays of the block in an array library; ``X1`` and ``V`` are its affine form."""
+    X1, V = affine(block["X"], block["W"], block["b"])
+    block = block | {"X1": X1, "V": V}
     return [None if block[n] is None else xp.asarray(block[n]) for n in names]
 
 
@@ -31,7 +39,7 @@ def test_features_follow_the_formula_in_every_array_library(xp, block):
 def test_statistics_are_the_weighted_second_moments(xp, block, weighted):
     if not weighted:
         block["weight"] = None
-    G, c, s = features.statistics(*on(xp, block, "X", "Y", "weight", "W", "b"))
+    G, c, s = features.statistics(*on(xp, block, "X1", "Y", "weight", "V"))
     Z = direct_features(block["X"], block["W"], block["b"])
     w = block["weight"] if weighted else np.ones(len(Z))
     np.testing.assert_allclose(np.asarray(G), Z.T @ np.diag(w) @ Z, rtol=1e-12, atol=1e-14)
@@ -45,8 +53,9 @@ def test_loss_and_its_derivative_agree_with_central_differences(xp, block, weigh
     if not weighted:
         block["weight"] = None
     block["Y"], block["a"] = block["Y"][:, :targets], block["a"][:, :targets]
-    value, dW, db = features.loss_pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
-    (alone,) = features.loss(*on(xp, block, "X", "Y", "weight", "W", "b", "a"))
+    value, dV = features.loss_pull_back(*on(xp, block, "X1", "Y", "weight", "V", "a"))
+    dW, db = np.asarray(dV)[:-1], np.asarray(dV)[-1]
+    (alone,) = features.loss(*on(xp, block, "X1", "Y", "weight", "V", "a"))
     np.testing.assert_allclose(float(value), float(alone), rtol=1e-12)
 
     def loss(W, b=block["b"]):
@@ -55,9 +64,9 @@ def test_loss_and_its_derivative_agree_with_central_differences(xp, block, weigh
         return np.sum(w[:, None] * r**2)
 
     np.testing.assert_allclose(float(value), loss(block["W"]), rtol=1e-12)
-    assert relative_error(np.asarray(dW), central_differences(loss, block["W"])) < 1e-6
+    assert relative_error(dW, central_differences(loss, block["W"])) < 1e-6
     numeric = central_differences(lambda b: loss(block["W"], b), block["b"])
-    assert relative_error(np.asarray(db), numeric) < 1e-6
+    assert relative_error(db, numeric) < 1e-6
 
 
 def test_pull_back_agrees_with_central_differences_for_any_function_of_the_statistics(xp, block):
@@ -71,13 +80,14 @@ def test_pull_back_agrees_with_central_differences_for_any_function_of_the_stati
         Y = block["Y"] * np.sqrt(block["weight"])[:, None]
         return np.sum(np.sin(P * (Z.T @ Z))) + np.sum(Q * (Z.T @ Y) ** 2)
 
-    G, c, _ = features.statistics(*(block[n] for n in ("X", "Y", "weight", "W", "b")))
+    G, c, _ = features.statistics(*on(np, block, "X1", "Y", "weight", "V"))
     dG = P * np.cos(P * G)
     block["dG"], block["dc"] = (dG + dG.T) / 2, 2 * Q * c
-    dW, db = features.pull_back(*on(xp, block, "X", "Y", "weight", "W", "b", "dG", "dc"))
-    assert relative_error(np.asarray(dW), central_differences(objective, block["W"])) < 1e-6
+    (dV,) = features.pull_back(*on(xp, block, "X1", "Y", "weight", "V", "dG", "dc"))
+    dW, db = np.asarray(dV)[:-1], np.asarray(dV)[-1]
+    assert relative_error(dW, central_differences(objective, block["W"])) < 1e-6
     numeric = central_differences(lambda b: objective(block["W"], b), block["b"])
-    assert relative_error(np.asarray(db), numeric) < 1e-6
+    assert relative_error(db, numeric) < 1e-6
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplace(), Matern(0.5), Matern(1.5), Matern(2.5)])
@@ -88,9 +98,11 @@ def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
     a, gamma = rng.standard_normal((20, 1)), rng.uniform(0.1, 1, 4)
 
     def loss(gamma):
-        return float(features.loss(X, Y, None, gamma[:, None] * E, b, a)[0])
+        X1, V = affine(X, gamma[:, None] * E, b)
+        return float(features.loss(X1, Y, None, V, a)[0])
 
-    _, dW, _ = features.loss_pull_back(X, Y, None, gamma[:, None] * E, b, a)
+    X1, V = affine(X, gamma[:, None] * E, b)
+    dW = features.loss_pull_back(X1, Y, None, V, a)[1][:-1]
     # Laplace draws are heavy-tailed: the step must be small against the largest phase's period.
     numeric = central_differences(loss, gamma, step=1e-6)
     assert relative_error(np.sum(dW * E, axis=1), numeric) < 1e-6
@@ -98,25 +110,24 @@ def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
 
 def test_a_weight_of_two_counts_as_the_row_written_twice(block):
     counts = np.random.RandomState(3).randint(0, 4, len(block["X"]))
-    weighted = features.statistics(
-        block["X"], block["Y"], counts.astype(float), block["W"], block["b"]
-    )
-    X, Y = np.repeat(block["X"], counts, axis=0), np.repeat(block["Y"], counts, axis=0)
-    repeated = features.statistics(X, Y, None, block["W"], block["b"])
+    X, V = affine(block["X"], block["W"], block["b"])
+    weighted = features.statistics(X, block["Y"], counts.astype(float), V)
+    X, Y = np.repeat(X, counts, axis=0), np.repeat(block["Y"], counts, axis=0)
+    repeated = features.statistics(X, Y, None, V)
     for left, right in zip(weighted, repeated, strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
 
 
 def test_predict_is_the_features_times_the_coefficients(block):
-    y = features.predict(block["X"], block["W"], block["b"], block["a"])
+    y = features.predict(*on(np, block, "X1", "V", "a"))
     expected = direct_features(block["X"], block["W"], block["b"]) @ block["a"]
     np.testing.assert_allclose(y, expected, rtol=1e-10)
 
 
 def test_float32_blocks_stay_float32(xp, block):
     single = {k: v.astype(np.float32) for k, v in block.items()}
-    G, c, s = features.statistics(*on(xp, single, "X", "Y", "weight", "W", "b"))
-    pulled = features.loss_pull_back(*on(xp, single, "X", "Y", "weight", "W", "b", "a"))
+    G, c, s = features.statistics(*on(xp, single, "X1", "Y", "weight", "V"))
+    pulled = features.loss_pull_back(*on(xp, single, "X1", "Y", "weight", "V", "a"))
     assert {np.asarray(v).dtype for v in (G, c, s, *pulled)} == {np.dtype(np.float32)}
 
 
@@ -132,8 +143,12 @@ def two_models(block):
 
 def given(xp, block):
     """X, Y, weight, and the models' arrays and columns, in an array library."""
-    models = [[xp.asarray(p) for p in (W, b, a)] for _, W, b, a in two_models(block)]
-    return *on(xp, block, "X", "Y", "weight"), models, [xp.asarray(c) for c in COLUMNS]
+    models = [
+        [xp.asarray(p) for p in (features.affine(W, b), a)] for _, W, b, a in two_models(block)
+    ]
+    last = block["X"].shape[1]
+    columns = [xp.asarray(np.append(c, last)) for c in COLUMNS]
+    return *on(xp, block, "X1", "Y", "weight"), models, columns
 
 
 def call(xp, block, name):
@@ -143,9 +158,9 @@ def call(xp, block, name):
         out = getattr(features, name)(X, Y, weight, models, columns)
     elif name == "permutation_loss":
         order = xp.asarray(block["order"])
-        out = features.permutation_loss(X, Y, weight, *on(xp, block, "W", "b", "a"), order)
+        out = features.permutation_loss(X, Y, weight, *on(xp, block, "V", "a"), order)
     else:
-        out = getattr(features, name)(X, Y, weight, xp.asarray(FREQUENCIES))
+        out = getattr(features, name)(X[:, :-1], Y, weight, xp.asarray(FREQUENCIES))
     return [np.asarray(part) for part in out]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff import objectives
-from srff.features import predict
+from srff.features import random_features
 from srff.kernels import Gaussian
 from srff.models import (
     Member,
@@ -58,15 +58,16 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
     columns = np.array(columns)
     view = problem.views["standard"]
     point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
-    return solved(view, engine or view.training(), point, columns, alpha, "scales")
+    S = (engine or view.training()).statistics(point.W, point.b, columns)
+    return solved(view, point, columns, S, alpha, "scales")
 
 
 def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
     model = Model("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]))
     X = np.random.RandomState(1).standard_normal((9, 2))
     p = model.prediction()
-    expected = sum(m.share * predict(X, m.W, m.b, m.coef) for m in model.members)
-    np.testing.assert_allclose(predict(X, p.W, p.b, p.a), expected, rtol=1e-12)
+    expected = sum(m.share * random_features(X, m.W, m.b) @ m.coef for m in model.members)
+    np.testing.assert_allclose(random_features(X, p.W, p.b) @ p.a, expected, rtol=1e-12)
     assert model.alpha == 0.1
 
 

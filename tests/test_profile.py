@@ -150,7 +150,7 @@ def test_the_slope_of_each_parametrisation_agrees_with_finite_differences(
 def test_each_parametrisation_descends(problem, objective, point):
     ticks = []
     goal = objective(0.01)
-    end, values = descend(
+    descent = descend(
         problem.training,
         goal,
         point,
@@ -159,10 +159,13 @@ def test_each_parametrisation_descends(problem, objective, point):
         tol=1e-6,
         tick=lambda: ticks.append(1),
     )
+    end, values = descent.point, descent.objective
     assert type(end) is type(point)
     assert len(ticks) == len(values)
     assert min(values) < values[0] - 0.01
-    reached = goal(problem.training.statistics(end.W, end.b, COLUMNS)).value
+    S = problem.training.statistics(end.W, end.b, COLUMNS)
+    np.testing.assert_array_equal(descent.statistics.G, S.G)
+    reached = goal(S).value
     assert reached == pytest.approx(min(values), rel=1e-9)
 
 

@@ -1,8 +1,30 @@
 """srff: which variables matter in a nonlinear regression, and the model that uses only them."""
 
-from srff.estimators import RFFRegressor, SRFFRegressor
-from srff.path import SRFFPath, srff_path
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 __all__ = ["RFFRegressor", "SRFFPath", "SRFFRegressor", "__version__", "srff_path"]
+
+if TYPE_CHECKING:
+    from srff.estimators import RFFRegressor, SRFFRegressor
+    from srff.path import SRFFPath, srff_path
+else:
+    # Names are imported when they are first asked for: `import srff` alone loads nothing.
+    _HOMES = {
+        "RFFRegressor": "srff.estimators",
+        "SRFFPath": "srff.path",
+        "SRFFRegressor": "srff.estimators",
+        "srff_path": "srff.path",
+    }
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

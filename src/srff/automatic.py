@@ -200,7 +200,9 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
     for part, first in enumerate(runners):
         journey.stage(1, part, len(runners))
         shares = NEXT_ALPHAS if settings.alpha is None else np.ones(1)
-        models = eliminate(view, engine, first, shares=shares, effort=effort, tick=journey.tick)
+        models = eliminate(
+            view, engine, first, candidates, shares=shares, effort=effort, tick=journey.tick
+        )
         candidates += models
         journey.add(*models[1:])
 
@@ -218,19 +220,19 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         return nothing, journey.models
 
     journey.stage(3)
-    last_rows = view.training(REFINE_ROWS)
+    more = view.training(REFINE_ROWS)
     kinds = {"auto": ("scales", "metric", "frequencies")}
     plan = Plan(
         kinds=kinds.get(settings.refine, (settings.refine,)),
         n_components=problem.b.size,
-        n_wide=min(settings.largest[0], int(2 * last_rows.n)),
+        n_wide=min(settings.largest[0], int(2 * more.n)),
         n_free=settings.largest[1],
         fixed_alpha=fixed,
         effort=effort,
         kernel=problem.kernel,
         rng=problem.rng,
     )
-    last = finish(view, last_rows, chosen, plan, journey.tick)
+    last = finish(view, engine, more, chosen, plan, journey.tick)
     journey.add(*last)
     return best_of(last), journey.models
 
@@ -254,7 +256,7 @@ def _thin(
                 current,
                 np.delete(np.arange(current.columns.size), weak),
                 THINNING_ALPHAS if settings.alpha is None else np.ones(1),
-                effort=Effort(max(settings.max_iter // 2, 1), settings.tol),
+                effort=Effort(settings.max_iter, settings.tol).half(),
                 tick=journey.tick,
             )
             candidates.append(model)
@@ -277,7 +279,7 @@ def _grow(
 ) -> Model | None:
     """The model with the variables that its residuals still depend on; None if there are none."""
     assert chosen.point is not None
-    found = screen(engine, problem.usable, SCREENED, chosen.prediction())
+    found = screen(view.training(REFINE_ROWS), problem.usable, SCREENED, chosen.prediction())
     new = found.columns[~np.isin(found.columns, chosen.columns)][:GROWTH]
     if not new.size:
         return None

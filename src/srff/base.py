@@ -7,12 +7,14 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff import features, parameters
-from srff.engines import BlockPlan, Rows, parse_memory
+from srff.arrays import HostScoreMixin, to_host
+from srff.engines import BlockPlan, parse_memory
+from srff.engines.plan import shards
 from srff.kernels import get_kernel
 from srff.models import Model, path_table, refitted
 from srff.problem import FLOAT64_ROWS, Problem, prepare
@@ -20,7 +22,7 @@ from srff.progress import Callback, reporting
 from srff.threads import Threads, count_threads, one_blas_thread
 
 
-class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
+class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
     """A regressor on random features; a subclass says how it searches."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -29,7 +31,8 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs: an array or a pandas or polars data frame of numbers.
+            Inputs: an array, of torch or CuPy too and on any device, or a pandas or polars data
+            frame of numbers.
         y : array-like of shape (n_samples,)
             Target.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -68,26 +71,27 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         if not columns.size:
             return np.full(X.shape[0], self.intercept_)
         dtype = self.block_dtype_
-        W, b, a = (p.astype(dtype) for p in (self.frequencies_, self.offsets_, self.coef_))
-
-        def block(rows: Rows) -> np.ndarray:
-            U = np.ascontiguousarray(self.input_map_(X[rows][:, columns]), dtype=dtype)
-            return features.predict(U, W, b, a)
+        V = features.affine(self.frequencies_, self.offsets_).astype(dtype)
+        a = self.coef_.astype(dtype)
 
         n_threads = count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
         plan = BlockPlan.choose(
-            X.shape[0], columns.size, W.shape[1], dtype, n_threads, limit, squares=False
+            X.shape[0], columns.size, V.shape[1], dtype, n_threads, limit, squares=False
         )
         y = np.empty(X.shape[0])
-        threads = Threads(n_threads)
         blocks = plan.blocks(X.shape[0])
-        with one_blas_thread():
-            try:
-                for rows, values in zip(blocks, threads.map(block, blocks), strict=True):
-                    y[rows] = values
-            finally:
-                threads.close()
+
+        def fill(shard: range) -> None:
+            for rows in blocks[shard.start : shard.stop]:
+                # Column by column, as the gathered block is: maps and casts run along the rows.
+                U = np.ones((V.shape[0], y[rows].size), dtype=dtype)
+                U[:-1] = self.input_map_(X[rows][:, columns]).T
+                y[rows] = features.predict(U.T, V, a)
+
+        with one_blas_thread(), Threads(n_threads) as threads:
+            for _ in threads.map(fill, shards(len(blocks))):
+                pass
         y += self.intercept_
         return y
 
@@ -122,6 +126,7 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
 
         Returns X, or X and y as a column of float64.
         """
+        X, y = to_host(X), tuple(map(to_host, y))
         if y:
             checks["y_numeric"] = True
         try:
@@ -217,3 +222,4 @@ class RandomFeatureRegressor(RegressorMixin, BaseEstimator):
         self.sigma_ = problem.sigma
         self.block_dtype_ = problem.dtype
         self.n_passes_ = problem.n_passes
+        self.effective_passes_ = problem.effective_passes

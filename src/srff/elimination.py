@@ -42,6 +42,9 @@ SHUFFLED = 128
 CLEAR = 3.0
 """Standard errors from which on a rise is clear."""
 
+ROUNDS, WORSE = 3, 1.2
+"""An elimination ends when so many sizes in turn were worse than the best by this factor."""
+
 Tick = Callable[[], None]
 
 
@@ -51,6 +54,10 @@ class Effort:
 
     max_iter: int = 30
     tol: float = 1e-5
+
+    def half(self) -> Effort:
+        """Half of the iterations: enough from where another descent ended."""
+        return replace(self, max_iter=max(self.max_iter // 2, 1))
 
 
 DEFAULT = Effort()
@@ -76,13 +83,14 @@ def walk(
     *,
     objective: Callable[[float], Objective] = training_objective,
     effort: Effort = DEFAULT,
+    give_up: float = GIVE_UP,
     tick: Tick = lambda: None,
 ) -> Model:
     """Descend at each alpha in turn, each from where the last ended; the best on validation."""
     begun = perf_counter()
     best: Model | None = None
     for alpha in falling(alphas):
-        point, values = descend(
+        end = descend(
             engine,
             objective(float(alpha)),
             point,
@@ -91,11 +99,12 @@ def walk(
             tol=effort.tol,
             tick=tick,
         )
-        model = solved(view, engine, point, columns, float(alpha), kind)
-        model = replace(model, objective=values)
+        point = end.point
+        model = solved(view, point, columns, end.statistics, float(alpha), kind)
+        model = replace(model, objective=end.objective)
         if best is None or model.validation_error < best.validation_error:
             best = model
-        elif model.validation_error > GIVE_UP * best.validation_error:
+        elif model.validation_error > give_up * best.validation_error:
             break
     assert best is not None
     return replace(best, seconds=perf_counter() - begun)
@@ -128,18 +137,41 @@ def without(
     )
 
 
+def grown(
+    view: View, engine: Engine, model: Model, shares: np.ndarray, effort: Effort, tick: Tick
+) -> Model:
+    """The model learned on from where it stands, with the rows of another engine."""
+    assert model.point is not None
+    further = walk(
+        view,
+        engine,
+        model.point,
+        model.columns,
+        model.alpha * shares,
+        model.kind,
+        effort=effort,
+        tick=tick,
+    )
+    return replace(further, seconds=model.seconds + further.seconds)
+
+
 def eliminate(
     view: View,
     engine: Engine,
     first: Model,
+    rivals: list[Model],
     *,
     shares: np.ndarray = NEXT_ALPHAS,
     effort: Effort = DEFAULT,
     tick: Tick = lambda: None,
 ) -> list[Model]:
-    """Models of falling size from ``first``, which is among them, until it is hopeless."""
+    """Models of falling size from ``first``, which is among them, until it is hopeless.
+
+    ``rivals`` are the models of eliminations that were done before.
+    """
     models = [first]
-    while models[-1].columns.size > 1 and not hopeless(models):
+    effort = effort.half()
+    while models[-1].columns.size > 1 and not (hopeless(models) or behind(models, rivals)):
         last = models[-1]
         size = last.columns.size
         left = size - 1 if size <= ONE_BY_ONE else min(size - 1, int(np.ceil(size * (1 - SHARE))))
@@ -165,7 +197,20 @@ def importance(view: View, model: Model) -> np.ndarray:
     return score
 
 
-def hopeless(models: list[Model], rounds: int = 3, factor: float = 1.2) -> bool:
+def hopeless(models: list[Model]) -> bool:
     """Whether the last few sizes were all clearly worse than the best so far."""
     errors = [m.validation_error for m in models]
-    return len(errors) > rounds and min(errors[-rounds:]) > factor * min(errors)
+    return len(errors) > ROUNDS and min(errors[-ROUNDS:]) > WORSE * min(errors)
+
+
+def behind(models: list[Model], rivals: list[Model]) -> bool:
+    """Whether the last few sizes were all clearly worse than a rival of the same size or less."""
+
+    def beaten(model: Model) -> bool:
+        return any(
+            rival.columns.size <= model.columns.size
+            and model.validation_error > WORSE * rival.validation_error
+            for rival in rivals
+        )
+
+    return len(models) > ROUNDS and all(beaten(model) for model in models[-ROUNDS:])

@@ -12,6 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from srff import parameters
+from srff.arrays import to_host
 from srff.automatic import FACTORS, Settings, automatic
 from srff.base import RandomFeatureRegressor
 from srff.engines import parse_memory
@@ -140,7 +141,10 @@ default="gaussian"
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
     n_iter_, n_passes_ : int
-        Iterations of the chosen model; passes over the training rows of the whole search.
+        Iterations of the chosen model; passes of the whole fit that read every training row.
+    effective_passes_ : float
+        Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
+        the training rows.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -227,6 +231,34 @@ default="gaussian"
         if isinstance(self.validation, tuple | list):
             model.validation = None  # its rows have the columns of the whole table
         return model
+
+    def transform(self, X: Any) -> Any:
+        """Reduce the inputs to the selected columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+
+        Returns
+        -------
+        X : array or data frame of shape (n_samples, n_selected)
+        """
+        return super().transform(to_host(X))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put zeros where :meth:`transform` dropped columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_selected)
+            The selected columns.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        """
+        return super().inverse_transform(to_host(X))
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

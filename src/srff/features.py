@@ -8,6 +8,10 @@ Everything the method asks of the data is a sum over blocks of what the function
 They are written once against the array API, so a block may be a NumPy array, a torch tensor on
 any device or any other array that ``array_api_compat`` knows.
 
+The functions of a block take the offsets as one more row of frequencies, ``V = affine(W, b)``, and
+``X`` with one more column, of ones: ``T = X V`` is then one product, and the slope in ``b`` is the
+last row of the slope in ``V``.
+
 ``weight`` is a vector of non-negative row weights, or None for ones; a row of weight 2 counts as
 that row written twice.  ``Y`` always has two dimensions (rows x targets).
 """
@@ -19,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_namespace, is_torch_namespace
 
 Array = Any
 """An array of any library that follows the array API."""
@@ -38,32 +42,26 @@ class Statistics:
     n: float
 
 
-def phases(X: Array, W: Array, b: Array) -> Array:
-    """``T = X W + b``."""
-    T = X @ W
-    T += b
-    return T
+def affine(W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The frequencies with the offsets as their last row."""
+    return np.concatenate([W, b[None, :]])
 
 
 def random_features(X: Array, W: Array, b: Array) -> Array:
     """``Z = sqrt(2 / D) cos(X W + b)``, equation (randFeat2) of the paper."""
-    Z = _cosines(X, W, b)
-    Z *= _amplitude(W)
-    return Z
+    return _cosine(X @ W + b) * _amplitude(W)
 
 
-def predict(X: Array, W: Array, b: Array, a: Array) -> Array:
+def predict(X: Array, V: Array, a: Array) -> Array:
     """``Z a``."""
-    return (_cosines(X, W, b) @ a) * _amplitude(W)
+    return (_cosine(X @ V) @ a) * _amplitude(V)
 
 
-def statistics(
-    X: Array, Y: Array, weight: Array | None, W: Array, b: Array
-) -> tuple[Array, Array, Array]:
+def statistics(X: Array, Y: Array, weight: Array | None, V: Array) -> tuple[Array, Array, Array]:
     """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block."""
-    xp = array_namespace(X, W)
-    amplitude = _amplitude(W)
-    C = _cosines(X, W, b)
+    xp = array_namespace(X, V)
+    amplitude = _amplitude(V)
+    C = _cosine(X @ V)
     if weight is not None:
         # The square root on either side keeps C'C a symmetric product.
         root = xp.sqrt(weight)[:, None]
@@ -72,58 +70,55 @@ def statistics(
     return (C.T @ C) * amplitude**2, (C.T @ Y) * amplitude, xp.sum(Y * Y)
 
 
-def loss(X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array) -> tuple[Array]:
+def loss(X: Array, Y: Array, weight: Array | None, V: Array, a: Array) -> tuple[Array]:
     """``||Y - Z a||^2`` of one block."""
-    xp = array_namespace(X, W)
-    r = Y - predict(X, W, b, a)
+    xp = array_namespace(X, V)
+    r = Y - predict(X, V, a)
     square = r * r
     return (xp.sum(square if weight is None else square * weight[:, None]),)
 
 
 def loss_pull_back(
-    X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array
-) -> tuple[Array, Array, Array]:
-    """``||Y - Z a||^2`` of one block, and its derivatives in ``W`` and ``b`` at fixed ``a``.
+    X: Array, Y: Array, weight: Array | None, V: Array, a: Array
+) -> tuple[Array, Array]:
+    """``||Y - Z a||^2`` of one block, and its derivative in ``V`` at fixed ``a``.
 
-    ``dW = 2 sqrt(2/D) X' [sin(T) * (r a')]`` with ``r = Y - Z a``, equation (GammaGrad) of the
-    paper before the chain rule to the scales; ``db`` is the same with a column of ones for ``X``.
+    ``dV = 2 sqrt(2/D) X' [sin(T) * (r a')]`` with ``r = Y - Z a``, equation (GammaGrad) of the
+    paper before the chain rule to the scales.
     """
-    xp = array_namespace(X, W)
-    amplitude = _amplitude(W)
-    T = phases(X, W, b)
+    xp = array_namespace(X, V)
+    amplitude = _amplitude(V)
+    T = X @ V
     r = Y - (xp.cos(T) @ a) * amplitude
     weighted = r if weight is None else r * weight[:, None]
     value = xp.sum(r * weighted)
-    S = xp.sin(T)
+    S = _sine(T)
     if a.shape[1] == 1:
         # X' [S * (r a')] = [(X * r)' S] * a': no further array of the size of S is needed.
-        dW = ((X * weighted).T @ S) * a.T
-        db = (weighted.T @ S)[0, :] * a[:, 0]
+        dV = ((X * weighted).T @ S) * a.T
     else:
         S *= weighted @ a.T
-        dW = X.T @ S
-        db = xp.sum(S, axis=0)
-    return value, dW * (2 * amplitude), db * (2 * amplitude)
+        dV = X.T @ S
+    return value, dV * (2 * amplitude)
 
 
 def pull_back(
-    X: Array, Y: Array, weight: Array | None, W: Array, b: Array, dG: Array, dc: Array
-) -> tuple[Array, Array]:
-    """The derivatives in ``W`` and ``b`` of any function of the statistics, for one block.
+    X: Array, Y: Array, weight: Array | None, V: Array, dG: Array, dc: Array
+) -> tuple[Array]:
+    """The derivative in ``V`` of any function of the statistics, for one block.
 
-    ``dW = -sqrt(2/D) X' [sin(T) * (2 Z dG + Y dc')]`` from the function's derivatives with
-    respect to ``G`` (symmetric) and ``c``; ``db`` is the same with a column of ones for ``X``.
+    ``dV = -sqrt(2/D) X' [sin(T) * (2 Z dG + Y dc')]`` from the function's derivatives with
+    respect to ``G`` (symmetric) and ``c``.
     """
-    xp = array_namespace(X, W)
-    amplitude = _amplitude(W)
-    T = phases(X, W, b)
-    Z = xp.cos(T)
-    Z *= amplitude
-    dZ = (2 * Z) @ dG + Y @ dc.T
+    xp = array_namespace(X, V)
+    amplitude = _amplitude(V)
+    T = X @ V
+    dZ = xp.cos(T) @ (dG * (2 * amplitude))
+    dZ += Y @ dc.T
     if weight is not None:
         dZ *= weight[:, None]
-    dZ *= xp.sin(T)
-    return (X.T @ dZ) * -amplitude, xp.sum(dZ, axis=0) * -amplitude
+    dZ *= _sine(T)
+    return ((X.T @ dZ) * -amplitude,)
 
 
 @dataclass(frozen=True)
@@ -136,9 +131,9 @@ class Prediction:
     a: np.ndarray
 
 
-def residual(X: Array, Y: Array, W: Array, b: Array, a: Array, columns: Array) -> Array:
-    """``Y - Z a`` of a model on some columns."""
-    return Y - predict(array_namespace(X, W).take(X, columns, axis=1), W, b, a)
+def residual(X: Array, Y: Array, V: Array, a: Array, columns: Array) -> Array:
+    """``Y - Z a`` of a model on some columns, that of ones among them."""
+    return Y - predict(array_namespace(X, V).take(X, columns, axis=1), V, a)
 
 
 def difference(
@@ -154,8 +149,8 @@ def difference(
     """
     xp = array_namespace(X, Y)
     squares = []
-    for (W, b, a), taken in zip(models, columns, strict=True):
-        r = residual(X, Y, W, b, a, taken)
+    for (V, a), taken in zip(models, columns, strict=True):
+        r = residual(X, Y, V, a, taken)
         squares.append(xp.sum(r * r, axis=1))
     delta = xp.stack([squares[0] - squares[1], xp.sqrt(squares[0]) - xp.sqrt(squares[1])], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
@@ -171,25 +166,23 @@ def residual_products(
 ) -> tuple[Array]:
     """Sums over rows of the products of any two models' residuals."""
     xp = array_namespace(X, Y)
-    residuals = [
-        residual(X, Y, W, b, a, taken) for (W, b, a), taken in zip(models, columns, strict=True)
-    ]
+    residuals = [residual(X, Y, V, a, taken) for (V, a), taken in zip(models, columns, strict=True)]
     w = 1.0 if weight is None else weight[:, None]
     rows = [xp.stack([xp.sum(w * r * s) for s in residuals]) for r in residuals]
     return (xp.stack(rows),)
 
 
 def permutation_loss(
-    X: Array, Y: Array, weight: Array | None, W: Array, b: Array, a: Array, order: Array
+    X: Array, Y: Array, weight: Array | None, V: Array, a: Array, order: Array
 ) -> tuple[Array, Array]:
-    """For each column, sums over rows of the rise in squared error when the column is shuffled.
+    """For each input, sums over rows of the rise in squared error when its column is shuffled.
 
     ``order`` is the permutation of the block's rows that a column is shuffled by.  Returns the sums
     and the sums of squares.
     """
-    xp = array_namespace(X, W)
-    T = phases(X, W, b)
-    amplitude = _amplitude(W)
+    xp = array_namespace(X, V)
+    T = X @ V
+    amplitude = _amplitude(V)
 
     def squares(T: Array) -> Array:
         r = Y - (xp.cos(T) @ a) * amplitude
@@ -198,7 +191,7 @@ def permutation_loss(
     plain = squares(T)
     moved = xp.take(X, order, axis=0) - X
     delta = xp.stack(
-        [squares(T + moved[:, s : s + 1] * W[s : s + 1, :]) - plain for s in range(X.shape[1])],
+        [squares(T + moved[:, s : s + 1] * V[s : s + 1, :]) - plain for s in range(X.shape[1] - 1)],
         axis=1,
     )
     weighted = delta if weight is None else delta * weight[:, None]
@@ -221,7 +214,12 @@ def marginal_statistics(
     for k in range(frequencies.shape[0]):
         T = X * frequencies[k]
         waves += [xp.cos(T) * root[:, None], xp.sin(T) * root[:, None]]
-    moments = [[xp.sum(u * v, axis=0) for v in waves] for u in waves]
+    upper = {
+        (i, j): xp.sum(waves[i] * waves[j], axis=0)
+        for i in range(len(waves))
+        for j in range(i, len(waves))
+    }
+    moments = [[upper[min(i, j), max(i, j)] for j in range(len(waves))] for i in range(len(waves))]
     return (
         xp.stack([xp.stack(row) for row in moments]),
         xp.stack([u.T @ Y for u in waves]),
@@ -252,10 +250,21 @@ def pair_statistics(
     )
 
 
-def _amplitude(W: Array) -> float:
-    return math.sqrt(2.0 / W.shape[1])
+def _amplitude(V: Array) -> float:
+    return math.sqrt(2.0 / V.shape[1])
 
 
-def _cosines(X: Array, W: Array, b: Array) -> Array:
-    """``cos(T)``: the features but for their amplitude, which is cheaper applied to a product."""
-    return array_namespace(X, W).cos(phases(X, W, b))
+def _cosine(T: Array) -> Array:
+    """``cos(T)``, in the place of ``T`` where the library can."""
+    xp = array_namespace(T)
+    return xp.cos(T, out=T) if _writes(xp) else xp.cos(T)
+
+
+def _sine(T: Array) -> Array:
+    """``sin(T)``, in the place of ``T`` where the library can."""
+    xp = array_namespace(T)
+    return xp.sin(T, out=T) if _writes(xp) else xp.sin(T)
+
+
+def _writes(xp: Any) -> bool:
+    return is_numpy_namespace(xp) or is_torch_namespace(xp)

@@ -7,7 +7,6 @@ and a blend of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -16,13 +15,13 @@ from scipy import linalg, stats
 from scipy.special import ndtri
 
 from srff import objectives
-from srff.elimination import Effort, Tick, falling, walk
+from srff.elimination import GIVE_UP, Effort, Tick, falling, grown, walk
 from srff.engines import Engine
 from srff.kernels import Gaussian, Kernel, low_order
-from srff.models import Member, Model, best_of, judged, solved
+from srff.models import Member, Model, best_of, judged
 from srff.objectives import evidence_objective, training_objective
 from srff.problem import View
-from srff.solvers.refine import Free, Frequencies, LowOrder, Metric, Scales, descend
+from srff.solvers.refine import Free, Frequencies, LowOrder, Metric, Scales
 
 EVIDENCE_ROWS = 20_000
 """Above so many rows the evidence and the training loss choose the same frequencies, and the
@@ -39,11 +38,15 @@ TAILS = (np.inf, 3.0, 1.0)
 spectral measures are Student t; each with its metric as it is, stretched and shrunk by powers of
 ``STRETCH`` while that helps."""
 
+NEAR_ALPHAS = np.array([2.0, 1.0, 0.5, 0.2])
 WIDE_FIRST = 768
 """Features that these kernels are compared with."""
 
 FREE_TAILS = (np.inf, 2.0, 1.0)
 """Tails that free frequencies start with: the kernel's own, and those of Student's t."""
+
+MORE_ALPHAS = np.array([1.0, 0.4])
+"""Penalties with more rows, as shares of the penalty with fewer."""
 
 LARGE_ALPHAS = np.logspace(0.5, -0.5, 3)
 MEMBERS, LARGE_MEMBERS = 5, 3
@@ -70,26 +73,51 @@ class Plan:
     rng: np.random.RandomState
 
 
-def finish(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
-    """The candidates on the columns of ``start``, in the order in which they were made."""
+def finish(
+    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
+) -> list[Model]:
+    """The candidates on the columns of ``start``, in the order in which they were made.
+
+    Descents begin on the rows of ``engine`` and end on those of ``more``.
+    """
     models: list[Model] = []
+
+    def learned(point: Frequencies, kind: str) -> list[Model]:
+        goals = [training_objective]
+        if more.n <= EVIDENCE_ROWS:
+            goals.append(evidence_objective)
+        made = [
+            walk(
+                view,
+                engine,
+                point,
+                start.columns,
+                _alphas(start, plan, METRIC_ALPHAS),
+                kind,
+                objective=goal,
+                effort=plan.effort,
+                tick=tick,
+            )
+            for goal in goals
+        ]
+        if more is not engine:
+            shares = _shares(plan, MORE_ALPHAS)
+            made.append(grown(view, more, best_of(made), shares, plan.effort, tick))
+        return made
+
     if "scales" in plan.kinds:
-        point: Frequencies = Scales(start.strength(), *_draw(plan, start.columns.size))
-        models += _by_objectives(view, engine, start, plan, point, "scales", tick)
-    point = Metric(_square(start), *_draw(plan, start.columns.size))
-    metrics = _by_objectives(view, engine, start, plan, point, "metric", tick)
-    point = _low_order(start, plan)
-    low = _by_objectives(view, engine, start, plan, point, "low order", tick)
+        models += learned(Scales(start.strength(), *_draw(plan, start.columns.size)), "scales")
+    metrics = learned(Metric(_square(start), *_draw(plan, start.columns.size)), "metric")
+    low = learned(_low_order(start, plan), "low order")
     if "metric" in plan.kinds:
         models += [*metrics, *low]
     if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
         dense = [m for m in models if m.kind != "low order"]
-        models += _wide(view, engine, best_of(dense), plan, tick)
+        models += _wide(view, engine, more, best_of(dense), plan, tick)
         if best_of(low).validation_error < best_of(dense).validation_error:
-            models += _wide(view, engine, best_of(low), plan, tick)
+            models += _wide(view, engine, more, best_of(low), plan, tick)
     if "frequencies" in plan.kinds:
-        free = list(_free(view, engine, best_of([*metrics, *low]), plan, tick))
-        models += free
+        models += _free(view, engine, more, best_of([*metrics, *low]), plan, tick)
     models.append(_blend(models, view))
     return models
 
@@ -121,45 +149,20 @@ def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
     return LowOrder(L, draw(rows), b, draw)
 
 
+def _shares(plan: Plan, shares: np.ndarray) -> np.ndarray:
+    return np.ones(1) if plan.fixed_alpha else shares
+
+
 def _alphas(start: Model, plan: Plan, shares: np.ndarray) -> np.ndarray:
-    if plan.fixed_alpha:
-        return np.array([start.alpha])
-    return falling(start.alpha * shares)
+    return falling(start.alpha * _shares(plan, shares))
 
 
-def _by_objectives(
-    view: View,
-    engine: Engine,
-    start: Model,
-    plan: Plan,
-    point: Frequencies,
-    kind: str,
-    tick: Tick,
+def _wide(
+    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
 ) -> list[Model]:
-    """One kind of model by the training loss and, where it pays, by the evidence."""
-    goals = [training_objective]
-    if engine.n <= EVIDENCE_ROWS:
-        goals.append(evidence_objective)
-    return [
-        walk(
-            view,
-            engine,
-            point,
-            start.columns,
-            _alphas(start, plan, METRIC_ALPHAS),
-            kind,
-            objective=goal,
-            effort=plan.effort,
-            tick=tick,
-        )
-        for goal in goals
-    ]
-
-
-def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
     """The same metric with many features, from quasi-random draws, for several kernels.
 
-    Kernels are compared with fewer features; the best one then gets all.
+    Kernels are compared with fewer features and rows; the best one then gets all.
     """
     k = start.columns.size
     sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(plan.rng.randint(2**31)))
@@ -172,7 +175,7 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     else:
         L = _square(start)
 
-    def fit(tail: float, power: int, alphas: np.ndarray, size: int) -> Model:
+    def fit(tail: float, power: int, alphas: np.ndarray, size: int, engine: Engine) -> Model:
         tick()
         begun = perf_counter()
         W = STRETCH**power * (L @ E[:, :size])
@@ -185,12 +188,12 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     first = min(WIDE_FIRST, plan.n_wide)
     models, kernels = [], []
     for tail in TAILS:
-        best = fit(tail, 0, alphas, first)
+        best = fit(tail, 0, alphas, first, engine)
         models.append(best)
         kernels.append((tail, 0))
         for direction in (1, -1):
             for power in range(1, MOST_STRETCHED + 1):
-                model = fit(tail, direction * power, alphas, first)
+                model = fit(tail, direction * power, alphas, first, engine)
                 models.append(model)
                 kernels.append((tail, direction * power))
                 if not model.validation_error < best.validation_error:
@@ -198,10 +201,10 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
                 best = model
             if best is not models[-1 - power]:
                 break  # stretching helped: shrinking will not
-    if plan.n_wide > first:
+    if plan.n_wide > first or more is not engine:
         i = int(np.argmin([m.validation_error for m in models]))
-        near = np.array([1.0]) if plan.fixed_alpha else np.array([2.0, 1.0, 0.5])
-        models.append(fit(*kernels[i], models[i].alpha * near, plan.n_wide))
+        near = _alphas(models[i], plan, NEAR_ALPHAS)
+        models.append(fit(*kernels[i], near, plan.n_wide, more))
     return models
 
 
@@ -231,13 +234,16 @@ def _ridge(
     )
 
 
-def _free(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> Iterator[Model]:
+def _free(
+    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
+) -> list[Model]:
     """Free frequencies from draws around the metric: the first ones, then a mean over draws.
 
     The first draws say whether frequencies should start with heavy tails, and whether many more of
     them pay.
     """
-    effort = Effort(2 * plan.effort.max_iter, plan.effort.tol)
+    effort = replace(plan.effort, max_iter=2 * plan.effort.max_iter)
+    further = _shares(plan, MORE_ALPHAS)
 
     def point(size: int, tail: float) -> Free:
         if isinstance(start.point, LowOrder):
@@ -247,7 +253,7 @@ def _free(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> I
         radius = np.sqrt(tail / plan.rng.chisquare(tail, size)) if np.isfinite(tail) else 1.0
         return Free(around.W * radius, around.b)
 
-    def fit(size: int, tail: float, alphas: np.ndarray) -> Model:
+    def fit(size: int, tail: float, alphas: np.ndarray, give_up: float = GIVE_UP) -> Model:
         return walk(
             view,
             engine,
@@ -256,39 +262,30 @@ def _free(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> I
             alphas,
             "frequencies",
             effort=effort,
+            give_up=give_up,
             tick=tick,
         )
 
-    firsts = {}
-    for tail in FREE_TAILS:
-        firsts[tail] = fit(plan.n_components, tail, _alphas(start, plan, FREE_ALPHAS))
-        yield firsts[tail]
+    firsts = {
+        tail: fit(plan.n_components, tail, _alphas(start, plan, FREE_ALPHAS)) for tail in FREE_TAILS
+    }
+    models = list(firsts.values())
     tail = min(firsts, key=lambda t: firsts[t].validation_error)
     first, size, number = firsts[tail], plan.n_components, MEMBERS
     if plan.n_free > size and engine.n >= ROWS_A_FREQUENCY * plan.n_free:
         larger = fit(plan.n_free, tail, _alphas(first, plan, LARGE_ALPHAS))
-        yield larger
+        models.append(larger)
         if larger.validation_error < first.validation_error:
             first, size, number = larger, plan.n_free, LARGE_MEMBERS
     # Coming down from a larger penalty leads to better places than starting at the last.
     down = _alphas(first, plan, np.array([3.2, 1.0]))
     members = [first]
     while len(members) < number:
-        begun = perf_counter()
-        place: Frequencies = point(size, tail)
-        for alpha in down:
-            place, _ = descend(
-                engine,
-                training_objective(float(alpha)),
-                place,
-                start.columns,
-                max_iter=effort.max_iter,
-                tol=effort.tol,
-                tick=tick,
-            )
-        model = solved(view, engine, place, start.columns, first.alpha, "frequencies")
-        members.append(replace(model, seconds=perf_counter() - begun))
-    yield _mean(members, view, "frequencies")
+        members.append(fit(size, tail, down, give_up=np.inf))
+    if more is not engine:
+        members = [grown(view, more, member, further, effort, tick) for member in members]
+        models.append(members[0])
+    return [*models, _mean(members, view, "frequencies")]
 
 
 def _mean(models: list[Model], view: View, kind: str) -> Model:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from srff import objectives
 from srff.engines import Engine
-from srff.features import Prediction
+from srff.features import Prediction, Statistics
 from srff.problem import Problem, View
 from srff.solvers.refine import Frequencies
 
@@ -108,17 +108,16 @@ def judged(model: Model, validation: Engine) -> Model:
 
 def solved(
     view: View,
-    engine: Engine,
     point: Frequencies,
     columns: np.ndarray,
+    statistics: Statistics,
     alpha: float,
     kind: str,
 ) -> Model:
-    """The model at a point: its coefficients from ``engine``'s rows, judged on validation rows."""
-    statistics = engine.statistics(point.W, point.b, columns)
+    """The model at a point: its coefficients from the statistics, judged on validation rows."""
     coef = objectives.ridge(statistics, alpha)
     member = Member(point.W, point.b, alpha, coef)
-    model = Model(kind, view.transform.name, columns, (member,), point=point, n_rows=engine.n)
+    model = Model(kind, view.transform.name, columns, (member,), point=point, n_rows=statistics.n)
     model = replace(model, training_error=max(objectives.squared_loss(statistics, coef), 0.0))
     assert view.validation is not None
     return judged(model, view.validation)
@@ -142,12 +141,12 @@ def significantly_worse(
 def refitted(problem: Problem, model: Model) -> Model:
     """The model with its coefficients solved on every row that may be learned from."""
     view = problem.views[model.transform]
-    if model.kind == "mean" or (not problem.refit and model.n_rows == view.training().n):
+    if model.kind == "mean" or (not problem.refit and model.n_rows == view.n):
         return model
+    each = view.statistics_of_all_rows([(m.W, m.b) for m in model.members], model.columns)
     members = tuple(
         replace(m, coef=objectives.ridge(S, m.alpha))
-        for m in model.members
-        for S in [problem.statistics_of_all_rows(model.transform, m.W, m.b, model.columns)]
+        for m, S in zip(model.members, each, strict=True)
     )
     return replace(model, members=members)
 

@@ -18,11 +18,10 @@ from srff.features import Statistics
 
 def ridge(statistics: Statistics, alpha: float) -> np.ndarray:
     """``a = (G + n alpha I)^-1 c``, equation (RFLinearProblem) of the paper."""
-    A = statistics.G + statistics.n * alpha * np.eye(statistics.G.shape[0])
-    try:
-        return linalg.cho_solve(linalg.cho_factor(A, lower=True), statistics.c)
-    except linalg.LinAlgError:  # alpha below the rounding of G
+    factor = _cholesky(statistics.G, statistics.n * alpha)
+    if factor is None:  # alpha below the rounding of G
         return ridge_path(statistics, np.array([alpha]))[0]
+    return _solved(factor, statistics.c)
 
 
 def ridge_path(statistics: Statistics, alphas: np.ndarray) -> np.ndarray:
@@ -100,7 +99,7 @@ def evidence_objective(alpha: float) -> Objective:
         G, c, n, q = statistics.G, statistics.c, statistics.n, statistics.c.shape[1]
         shift = n * alpha
         factor = _factor(G, shift)
-        a = linalg.cho_solve((factor, True), c)
+        a = _solved(factor, c)
         # Statistics of float32 blocks know the noise to a millionth of the target's variance.
         quad = max(statistics.s - float(np.sum(a * c)), 1e-6 * statistics.s) / (n * q)
         log_det = 2 * float(np.sum(np.log(np.diag(factor)))) - G.shape[0] * np.log(shift)
@@ -133,10 +132,24 @@ def evidence_alpha(statistics: Statistics, alphas: np.ndarray) -> float:
     return float(np.exp(optimize.minimize_scalar(value, bounds=(low, high), method="bounded").x))
 
 
+def _cholesky(G: np.ndarray, shift: float) -> np.ndarray | None:
+    """The lower Cholesky factor of ``G + shift I``, rubbish above it; None if there is none."""
+    A = np.array(G, dtype=np.float64, order="F")
+    A[np.diag_indices_from(A)] += shift
+    factor, failed = linalg.lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
+    return None if failed else factor
+
+
+def _solved(factor: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """``A^-1 c`` from the factor of A."""
+    solution, _ = linalg.lapack.dpotrs(factor, c, lower=1)
+    return solution
+
+
 def _factor(G: np.ndarray, shift: float) -> np.ndarray:
     """The lower Cholesky factor of ``G + shift I``; a shift below the rounding of G is raised."""
-    while True:
-        try:
-            return linalg.cholesky(G + shift * np.eye(G.shape[0]), lower=True)
-        except linalg.LinAlgError:
-            shift = max(10 * shift, np.finfo(float).eps * float(np.trace(G)))
+    if not np.isfinite(np.trace(G)):
+        raise ValueError("The statistics are not finite.")
+    while (factor := _cholesky(G, shift)) is None:
+        shift = max(10 * shift, np.finfo(float).eps * float(np.trace(G)))
+    return factor

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
+from srff.arrays import to_host
+
 
 def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None) -> int:
     """An integer of at least ``low``; ``or_text`` is what else the caller accepts."""
@@ -73,7 +75,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], float(sample_weight))
     weight = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        to_host(sample_weight), ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}.")

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from srff import parameters
+from srff.arrays import to_host
 from srff.estimators import SRFFRegressor
 from srff.models import path_table
 from srff.progress import reporting
@@ -82,7 +83,9 @@ def srff_path(
     (2, 20)
     """
     if alphas is not None:
-        alphas = check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas")
+        alphas = check_array(
+            to_host(alphas), ensure_2d=False, dtype=np.float64, input_name="alphas"
+        )
         for alpha in alphas.tolist():
             parameters.check_positive("alpha", alpha)
     model = SRFFRegressor(**{"solver": "alternating", "refine": None, **settings})

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from srff.bandwidth import neighbour_sigma
-from srff.engines import Engine, Standardisation, make_engine, parse_memory
+from srff.engines import Engine, Standardisation, make_engine, parse_memory, total_weight
 from srff.features import Statistics
 from srff.kernels import Kernel
-from srff.rows import merge_rows, row_keys, sample_rows, split_rows
+from srff.rows import highest, merge_rows, row_keys, sample_rows, split_rows
 from srff.standardise import center_and_spread
 from srff.threads import count_threads
 from srff.transforms import Quantile, Standardise, Transform, needs_quantiles
@@ -28,8 +28,14 @@ DEFAULT_VALIDATION = 0.2
 FEW_HELD, MOST_HELD = 30, 0.4
 """With few rows more of them are held out: so many, but at most such a share."""
 
+VALIDATION_ROWS = 20_000
+"""Most rows that models are judged on: enough to tell a hundredth of the error from chance."""
+
 FLOAT64_ROWS = 500
 """Up to this many rows "auto" stands for float64."""
+
+PREPARATION_PASSES = 3
+"""Keys of the rows, the ends of each column, its mean and spread."""
 
 MERGE_ROWS = 2000
 """Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
@@ -40,19 +46,26 @@ N_COMPONENTS = 50, 300
 
 
 class View:
-    """The rows through one transform of the inputs; engines are built when first asked for."""
+    """The rows through one transform of the inputs; engines are built when first asked for.
+
+    ``n`` is the sum of the training rows' weights.
+    """
 
     def __init__(
         self,
         transform: Transform,
         training: Callable[[Transform, int | None], Engine],
         validation: Callable[[Transform], Engine] | None,
+        everything: Callable[[Transform], Engine],
         n_rows: int,
+        n: float,
     ) -> None:
-        self.transform = transform
+        self.transform, self.n = transform, n
         self._training, self._validation, self._n_rows = training, validation, n_rows
+        self._everything = everything
         self._engines: dict[int | None, Engine] = {}
         self._held: Engine | None = None
+        self._n_last_passes = 0
 
     def training(self, most: int | None = None) -> Engine:
         """All training rows, or at most about ``most`` of them."""
@@ -68,11 +81,28 @@ class View:
             self._held = self._validation(self.transform)
         return self._held
 
+    def statistics_of_all_rows(
+        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray
+    ) -> list[Statistics]:
+        """The statistics at several ``(W, b)`` of every row that may be learned from.
+
+        One pass that reads no other column and keeps no row.
+        """
+        self._n_last_passes += 1
+        with self._everything(self.transform) as engine:
+            return engine.statistics_of_each(points, columns)
+
     @property
-    def n_passes(self) -> float:
-        """Passes over the training rows so far; a pass over some of them counts as a part."""
-        n = self._n_rows
-        return sum(e.n_passes * min((most or n) / n, 1.0) for most, e in self._engines.items())
+    def n_passes(self) -> int:
+        """Passes so far that read every training row."""
+        full = self._engines.get(None)
+        return self._n_last_passes + (0 if full is None else full.n_passes)
+
+    @property
+    def effective_passes(self) -> float:
+        """Rows read by all passes so far, as a multiple of the training rows."""
+        some = [e.n_passes * most / self._n_rows for most, e in self._engines.items() if most]
+        return self.n_passes + sum(some)
 
     def close(self) -> None:
         """Give back what the engines hold."""
@@ -129,8 +159,13 @@ class Problem:
 
     @property
     def n_passes(self) -> int:
-        """Passes over the training rows so far."""
-        return int(np.ceil(sum(view.n_passes for view in self.views.values())))
+        """Passes so far that read every training row, those of the preparation among them."""
+        return PREPARATION_PASSES + sum(view.n_passes for view in self.views.values())
+
+    @property
+    def effective_passes(self) -> float:
+        """Rows read so far, as a multiple of the training rows."""
+        return PREPARATION_PASSES + sum(view.effective_passes for view in self.views.values())
 
     def training_statistics(self, scale: np.ndarray) -> Statistics:
         """The statistics of the training rows at ``scale``."""
@@ -140,17 +175,6 @@ class Problem:
         """The statistics of the validation rows at ``scale``."""
         assert self.validation is not None
         return self.validation.statistics(*self._frequencies(scale))
-
-    def statistics_of_all_rows(
-        self, transform: str, W: np.ndarray, b: np.ndarray, columns: np.ndarray
-    ) -> Statistics:
-        """The statistics at ``W``, ``b`` of every row that may be learned from."""
-        view = self.views[transform]
-        S = view.training().statistics(W, b, columns)
-        if self.refit and view.validation is not None:
-            V = view.validation.statistics(W, b, columns)
-            S = Statistics(S.G + V.G, S.c + V.c, S.s + V.s, S.n + V.n)
-        return S
 
     def validation_error(self, scale: np.ndarray, coef: np.ndarray) -> float:
         """Mean squared error on the validation rows, in units of the standardised target."""
@@ -183,7 +207,8 @@ class Problem:
 
 def default_validation(n_rows: int) -> float:
     """The share of the rows that is held out unless told otherwise."""
-    return float(np.clip(FEW_HELD / n_rows, DEFAULT_VALIDATION, MOST_HELD))
+    share = np.clip(FEW_HELD / n_rows, DEFAULT_VALIDATION, MOST_HELD)
+    return float(min(share, VALIDATION_ROWS / n_rows))
 
 
 def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:
@@ -218,7 +243,8 @@ def prepare(
     far from normal.  Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.  All
     rows have positive weight.
     """
-    keys = row_keys(X, Y, rng)
+    n_threads = count_threads(n_jobs)
+    keys = row_keys(X, Y, rng, n_threads)
     if X.shape[0] <= MERGE_ROWS:
         X, Y, weight, keys = merge_rows(X, Y, weight, keys)
     n_rows, n_features = X.shape
@@ -229,7 +255,7 @@ def prepare(
     E = kernel.sample(rng, (n_features, n_components))
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
-    center, spread, varies = center_and_spread(X, weight)
+    center, spread, varies = center_and_spread(X, weight, n_threads)
     standard = Standardise(center, spread)
     E[~varies] = 0.0
     y_center, y_spread, y_varies = center_and_spread(Y, weight)
@@ -255,7 +281,7 @@ def prepare(
         "n_components": n_components,
         "dtype": block_dtype(dtype, n_rows, float64_rows),
         "device": device,
-        "n_threads": count_threads(n_jobs),
+        "n_threads": n_threads,
         "memory_limit": parse_memory(memory_limit),
     }
 
@@ -265,9 +291,10 @@ def prepare(
         Y: np.ndarray,
         weight: np.ndarray | None,
         rows: np.ndarray | None,
+        cached: bool = True,
     ) -> Engine:
         standardisation = Standardisation(inputs, y_center, y_unit)
-        return make_engine(X, Y, weight, standardisation, rows=rows, **options)
+        return make_engine(X, Y, weight, standardisation, rows=rows, cached=cached, **options)
 
     kept = None
     held: Callable[[Transform], Engine] | None = None
@@ -275,29 +302,36 @@ def prepare(
         out = split_rows(keys, weight, validation)
         if out.any():
             kept, left = np.flatnonzero(~out), np.flatnonzero(out)
+            left = left[highest(keys[left], VALIDATION_ROWS)]
 
             def held(inputs: Transform) -> Engine:
                 return engine(inputs, X, Y, weight, left)
 
     elif validation is not None:
         pair = validation
+        looked_at = None
+        if pair[1].shape[0] > VALIDATION_ROWS:
+            pair_keys = row_keys(*pair, np.random.RandomState(0), n_threads)
+            looked_at = highest(pair_keys, VALIDATION_ROWS)
 
         def held(inputs: Transform) -> Engine:
-            return engine(inputs, *pair, None, None)
+            return engine(inputs, *pair, None, looked_at)
 
     n_training = n_rows if kept is None else kept.size
+    n = total_weight(X, weight, kept)
 
     def training(inputs: Transform, most: int | None) -> Engine:
         rows = kept
         if most is not None:
-            # The highest keys, so that copies of a row stay together.
-            mine = keys if kept is None else keys[kept]
-            chosen = np.flatnonzero(mine >= np.partition(mine, -most)[-most])
+            chosen = highest(keys if kept is None else keys[kept], most)
             rows = chosen if kept is None else kept[chosen]
         return engine(inputs, X, Y, weight, rows)
 
+    def everything(inputs: Transform) -> Engine:
+        return engine(inputs, X, Y, weight, None, cached=False)
+
     return Problem(
-        views={t.name: View(t, training, held, n_training) for t in transforms},
+        views={t.name: View(t, training, held, everything, n_training, n) for t in transforms},
         refit=isinstance(validation, float) and held is not None,
         y_center=y_center,
         y_spread=y_unit,

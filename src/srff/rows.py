@@ -12,19 +12,28 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK = 65536
+from srff.threads import Threads, row_blocks
+
+_BLOCK_ENTRIES = 2**16
+"""Numbers that are hashed at a time: they and what is made of them stay in a core's cache."""
 
 
-def row_keys(X: Any, y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def row_keys(X: Any, y: np.ndarray, rng: np.random.RandomState, n_threads: int = 1) -> np.ndarray:
     """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its values."""
+    n_columns = X.shape[1] + y.shape[1]
     multipliers = rng.randint(0, 2**63, size=X.shape[1] + 1, dtype=np.uint64) * np.uint64(2)
-    multipliers += np.uint64(1)
-    keys = np.empty(X.shape[0], dtype=np.uint64)
-    for i in range(0, X.shape[0], _BLOCK):
-        rows = slice(i, i + _BLOCK)
-        # Adding zero turns -0.0 into 0.0: equal numbers must have equal bits.
-        values = np.column_stack([X[rows], y[rows]]).astype(np.float64) + 0.0
-        keys[rows] = (_mix(values.view(np.uint64)) * multipliers).sum(axis=1, dtype=np.uint64)
+    multipliers = np.resize(multipliers + np.uint64(1), n_columns)
+
+    def hashed(rows: slice) -> np.ndarray:
+        values = np.empty((rows.stop - rows.start, n_columns))
+        values[:, : X.shape[1]] = X[rows]
+        values[:, X.shape[1] :] = y[rows]
+        values += 0.0  # turns -0.0 into 0.0: equal numbers must have equal bits
+        return (_mix(values.view(np.uint64)) * multipliers).sum(axis=1, dtype=np.uint64)
+
+    with Threads(n_threads) as threads:
+        blocks = row_blocks(X.shape[0], n_columns, _BLOCK_ENTRIES)
+        keys = np.concatenate(list(threads.map(hashed, blocks)))
     return _mix(keys)
 
 
@@ -40,19 +49,40 @@ def split_rows(keys: np.ndarray, weight: np.ndarray | None, fraction: float) -> 
 
     At least one distinct row stands on either side; a single distinct row is never held out.
     """
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    held = np.zeros(distinct.size, dtype=bool)
-    if distinct.size > 1:
-        mass = np.cumsum(np.bincount(inverse, weights=weight, minlength=distinct.size))
-        count = int(np.searchsorted(mass, fraction * mass[-1] * (1 + 1e-12), side="right"))
-        held[: min(max(count, 1), distinct.size - 1)] = True
-    return held[inverse]
+    if weight is None:
+        ordered, mass = np.sort(keys), np.arange(1.0, keys.size + 1)
+    else:
+        order = np.argsort(keys, kind="stable")
+        ordered, mass = keys[order], np.cumsum(weight[order])
+    if ordered[0] == ordered[-1]:
+        return np.zeros(keys.size, dtype=bool)
+    count = int(np.searchsorted(mass, fraction * mass[-1] * (1 + 1e-12), side="right"))
+    # Copies of a row stay together: the first key that is not held out.
+    limit = ordered[min(count, keys.size - 1)]
+    if limit == ordered[0]:
+        limit = ordered[np.searchsorted(ordered, limit, side="right")]
+    return keys < limit
+
+
+def highest(keys: np.ndarray, size: int) -> np.ndarray:
+    """Indices, in their order, of the rows of the ``size`` highest keys, with copies of the last.
+
+    All of them if there are no more.
+    """
+    if size >= keys.size:
+        return np.arange(keys.size)
+    return np.flatnonzero(keys >= np.partition(keys, -size)[-size])
 
 
 def sample_rows(keys: np.ndarray, size: int) -> np.ndarray:
     """Indices of at most ``size`` distinct rows, those with the highest keys."""
-    _, first = np.unique(keys, return_index=True)
-    return first[::-1][:size]
+    taken = size
+    while True:
+        chosen = highest(keys, taken)
+        _, first = np.unique(keys[chosen], return_index=True)
+        if first.size >= size or chosen.size == keys.size:
+            return chosen[first[::-1][:size]]
+        taken *= 2
 
 
 def merge_rows(

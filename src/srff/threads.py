@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -45,11 +45,23 @@ class Threads:
             self.close()
             raise
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Cancel what has not begun, wait for what has, stop the threads."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
+
+
+def row_blocks(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:
+    """Runs of rows with about ``n_entries`` numbers each."""
+    size = max(1, n_entries // max(n_columns, 1))
+    return [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
 def count_threads(n_jobs: int | None) -> int:

@@ -6,20 +6,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from scipy.special import ndtri
+
+from srff.features import Array
 
 N_KNOTS = 257
 """Most knots of a column's quantile function: between them it is linear."""
 
 
 class Transform(Protocol):
-    """A map of each column of a block; float64 in and out."""
+    """A map of each column of a block, of NumPy or of another library; float64 comes out."""
 
     @property
     def name(self) -> str:
         """What users call it."""
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """The block in the new units."""
 
     def take(self, columns: np.ndarray) -> Self:
@@ -34,9 +37,9 @@ class Standardise:
     spread: np.ndarray
     name: str = field(default="standard", repr=False)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """The block in units of the spread around the center."""
-        return (X - self.center) / self.spread
+        return (X - _beside(self.center, X)) / _beside(self.spread, X)
 
     def take(self, columns: np.ndarray) -> Self:
         """The map of some of the columns."""
@@ -61,11 +64,12 @@ class Quantile:
         pairs = [_normal_scores(np.asarray(column, dtype=np.float64)) for column in X.T]
         return cls(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """The block's normal scores."""
-        out = np.empty(X.shape)
+        xp = array_namespace(X)
+        out = xp.empty(X.shape, dtype=xp.float64, device=device(X))
         for s, (knots, scores) in enumerate(zip(self.knots, self.scores, strict=True)):
-            out[:, s] = np.interp(X[:, s], knots, scores)
+            out[:, s] = _interpolated(X[:, s], knots, scores)
         return out
 
     def take(self, columns: np.ndarray) -> Self:
@@ -75,6 +79,28 @@ class Quantile:
             knots=tuple(self.knots[s] for s in columns),
             scores=tuple(self.scores[s] for s in columns),
         )
+
+
+def _beside(array: np.ndarray, X: Array) -> Array:
+    """A small array in ``X``'s library, on its device."""
+    if isinstance(X, np.ndarray):
+        return array
+    return array_namespace(X).asarray(array, device=device(X))
+
+
+def _interpolated(x: Array, knots: np.ndarray, scores: np.ndarray) -> Array:
+    """``np.interp(x, knots, scores)`` in any library."""
+    if isinstance(x, np.ndarray):
+        return np.interp(x, knots, scores)
+    xp = array_namespace(x)
+    x = xp.astype(x, xp.float64)
+    if knots.size == 1:
+        return xp.full_like(x, float(scores[0]))
+    slope = np.diff(scores) / np.diff(knots)
+    k, v, m = (_beside(p, x) for p in (knots, scores, slope))
+    x = xp.clip(x, float(knots[0]), float(knots[-1]))
+    i = xp.clip(xp.searchsorted(k, x, side="right") - 1, 0, knots.size - 2)
+    return xp.take(v, i) + xp.take(m, i) * (x - xp.take(k, i))
 
 
 def _normal_scores(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

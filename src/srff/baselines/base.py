@@ -11,10 +11,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from srff.arrays import HostScoreMixin, to_host
 from srff.problem import DEFAULT_VALIDATION
 from srff.rows import row_keys, split_rows
 from srff.search import lowest
@@ -23,7 +24,7 @@ N_CANDIDATES = 50
 """Length of the grids that are searched, the paper's."""
 
 
-class Baseline(RegressorMixin, BaseEstimator):
+class Baseline(HostScoreMixin, BaseEstimator):
     """A regressor whose hyper-parameters are chosen by validation error.
 
     Parameters
@@ -62,8 +63,7 @@ class Baseline(RegressorMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        y = y.astype(np.float64, copy=False)
+        X, y = self._validate(X, y, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         self._fit(*self._split(X, y, rng), rng)
         return self
@@ -81,7 +81,7 @@ class Baseline(RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._predict(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._predict(validate_data(self, to_host(X), dtype=np.float64, reset=False))
 
     def _split(
         self, X: np.ndarray, y: np.ndarray, rng: np.random.RandomState
@@ -90,14 +90,18 @@ class Baseline(RegressorMixin, BaseEstimator):
         if self.validation is not None:
             if not isinstance(self.validation, tuple | list) or len(self.validation) != 2:
                 raise ValueError(f"validation={self.validation!r} must be None or a pair (X, y).")
-            X_held, y_held = validate_data(
-                self, *self.validation, dtype=np.float64, y_numeric=True, reset=False
-            )
-            return X, y, X_held, y_held.astype(np.float64, copy=False)
+            return X, y, *self._validate(*self.validation, reset=False)
         held = np.zeros(X.shape[0], dtype=bool)
         if self._has_choices:
             held = split_rows(row_keys(X, y[:, None], rng), None, DEFAULT_VALIDATION)
         return X[~held], y[~held], X[held], y[held]
+
+    def _validate(self, X: Any, y: Any, **checks: Any) -> tuple[np.ndarray, np.ndarray]:
+        """scikit-learn's checks of inputs and target; both come back as float64."""
+        X, y = validate_data(
+            self, to_host(X), to_host(y), dtype=np.float64, y_numeric=True, **checks
+        )
+        return X, y.astype(np.float64, copy=False)
 
     def _check_parameters(self) -> None:
         """Refuse what the constructor was given wrongly."""

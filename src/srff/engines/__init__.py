@@ -3,12 +3,13 @@
 An engine never sees a formula beyond those of :mod:`srff.features`; a solver never sees a row.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from srff.engines.base import Engine, Standardisation
-from srff.engines.device import DeviceEngine
+from srff.engines.base import Engine, Standardisation, total_weight
+from srff.engines.device import DeviceEngine, rows_in_block
 from srff.engines.local import LocalEngine
 from srff.engines.plan import BlockPlan, Rows, parse_memory
 
@@ -21,6 +22,7 @@ __all__ = [
     "Standardisation",
     "make_engine",
     "parse_memory",
+    "total_weight",
 ]
 
 
@@ -36,10 +38,17 @@ def make_engine(
     n_threads: int = 1,
     memory_limit: float | None = None,
     rows: np.ndarray | None = None,
+    cached: bool = True,
 ) -> Engine:
-    """The engine for rows in memory, or for some of them, and a device."""
+    """The engine for rows in memory, or for some of them, and a device.
+
+    ``cached=False`` is for a single pass: no standardised rows are kept.
+    """
     if device != "cpu":
-        return DeviceEngine(X, Y, weight, standardisation, n_components, dtype, device, rows)
+        size = rows_in_block(X.shape[1], n_components)
+        plan = BlockPlan(size, cached=cached)
+        return DeviceEngine(X, Y, weight, standardisation, plan, dtype, device, rows)
     n_rows = X.shape[0] if rows is None else rows.size
     plan = BlockPlan.choose(n_rows, X.shape[1], n_components, dtype, n_threads, memory_limit)
+    plan = replace(plan, cached=plan.cached and cached)
     return LocalEngine(X, Y, weight, standardisation, plan, dtype, n_threads, rows)

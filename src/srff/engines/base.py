@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import array_namespace, device
 
 from srff import features
 from srff.engines.plan import Rows
@@ -27,6 +28,10 @@ class Standardisation:
     y_center: np.ndarray
     y_spread: float
 
+    def targets(self, Y: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """A block of targets, standardised in float64, then rounded."""
+        return ((Y - self.y_center) / self.y_spread).astype(dtype)
+
 
 class Engine(ABC):
     """A data set of ``n`` weighted rows, standardised, as a sum over blocks of rows.
@@ -43,27 +48,42 @@ class Engine(ABC):
         self, W: np.ndarray, b: np.ndarray, columns: np.ndarray | None = None
     ) -> Statistics:
         """``G = Z'Z``, ``c = Z'Y``, ``s`` over all rows."""
-        W, b = self._parameter(W), self._parameter(b)
-        G, c, s = self._sum(lambda X, Y, w: features.statistics(X, Y, w, W, b), columns)
-        return Statistics(G, c, float(s), self.n)
+        (statistics,) = self.statistics_of_each([(W, b)], columns)
+        return statistics
+
+    def statistics_of_each(
+        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray | None = None
+    ) -> list[Statistics]:
+        """The statistics at several ``(W, b)``, from one pass."""
+        each = [self._affine(W, b) for W, b in points]
+
+        def block(X: Array, Y: Array, w: Array | None) -> tuple[Array, ...]:
+            return tuple(part for V in each for part in features.statistics(X, Y, w, V))
+
+        sums = self._sum(block, self._with_ones(columns))
+        return [
+            Statistics(G, c, float(s), self.n)
+            for G, c, s in zip(sums[::3], sums[1::3], sums[2::3], strict=True)
+        ]
 
     def loss(
         self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
     ) -> float:
         """``||Y - Z a||^2 / n`` over all rows."""
-        W, b, a = self._parameter(W), self._parameter(b), self._parameter(a)
-        (value,) = self._sum(lambda X, Y, w: features.loss(X, Y, w, W, b, a), columns)
+        V, a = self._affine(W, b), self._parameter(a)
+        (value,) = self._sum(lambda X, Y, w: features.loss(X, Y, w, V, a), self._with_ones(columns))
         return float(value) / self.n
 
     def loss_pull_back(
         self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """``||Y - Z a||^2 / n`` and its derivatives with respect to ``W``, ``b`` at fixed ``a``."""
-        W, b, a = self._parameter(W), self._parameter(b), self._parameter(a)
-        value, dW, db = self._sum(
-            lambda X, Y, w: features.loss_pull_back(X, Y, w, W, b, a), columns
+        V, a = self._affine(W, b), self._parameter(a)
+        value, dV = self._sum(
+            lambda X, Y, w: features.loss_pull_back(X, Y, w, V, a), self._with_ones(columns)
         )
-        return float(value) / self.n, dW / self.n, db / self.n
+        dV /= self.n
+        return float(value) / self.n, dV[:-1], dV[-1]
 
     def pull_back(
         self,
@@ -74,9 +94,11 @@ class Engine(ABC):
         columns: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives with respect to ``W``, ``b`` of a function of the statistics."""
-        W, b, dG, dc = (self._parameter(p) for p in (W, b, dG, dc))
-        dW, db = self._sum(lambda X, Y, w: features.pull_back(X, Y, w, W, b, dG, dc), columns)
-        return dW, db
+        V, dG, dc = self._affine(W, b), self._parameter(dG), self._parameter(dc)
+        (dV,) = self._sum(
+            lambda X, Y, w: features.pull_back(X, Y, w, V, dG, dc), self._with_ones(columns)
+        )
+        return dV[:-1], dV[-1]
 
     def difference(
         self, first: features.Prediction, second: features.Prediction
@@ -94,13 +116,13 @@ class Engine(ABC):
 
         Means over rows and their standard errors, for each of the model's columns.
         """
-        W, b, a = (self._parameter(p) for p in (model.W, model.b, model.a))
+        V, a = self._affine(model.W, model.b), self._parameter(model.a)
 
         def block(X: Array, Y: Array, w: Array | None) -> tuple[Array, ...]:
             order = np.random.RandomState(X.shape[0]).permutation(X.shape[0])
-            return features.permutation_loss(X, Y, w, W, b, a, self._index(order))
+            return features.permutation_loss(X, Y, w, V, a, self._index(order))
 
-        one, two = self._sum(block, model.columns)
+        one, two = self._sum(block, self._with_ones(model.columns))
         return self._mean_and_error(one, two)
 
     def residual_products(self, predictions: list[features.Prediction]) -> np.ndarray:
@@ -122,8 +144,8 @@ class Engine(ABC):
     def _models(
         self, predictions: list[features.Prediction]
     ) -> tuple[list[list[Array]], list[Array]]:
-        models = [[self._parameter(p) for p in (m.W, m.b, m.a)] for m in predictions]
-        return models, [self._index(m.columns) for m in predictions]
+        models = [[self._affine(m.W, m.b), self._parameter(m.a)] for m in predictions]
+        return models, [self._index(np.append(m.columns, self.n_features)) for m in predictions]
 
     def marginal_statistics(
         self, frequencies: np.ndarray, model: features.Prediction | None = None
@@ -134,7 +156,7 @@ class Engine(ABC):
         """
         w, residual = self._parameter(frequencies), self._residual(model)
         moments, products = self._sum(
-            lambda X, Y, v: features.marginal_statistics(X, residual(X, Y), v, w), None
+            lambda X, Y, v: features.marginal_statistics(X[:, :-1], residual(X, Y), v, w), None
         )
         return moments, products
 
@@ -159,9 +181,18 @@ class Engine(ABC):
         """From the ``X`` and ``Y`` of a block to what a model leaves of ``Y``."""
         if model is None:
             return lambda X, Y: Y
-        W, b, a = (self._parameter(p) for p in (model.W, model.b, model.a))
-        columns = self._index(model.columns)
-        return lambda X, Y: features.residual(X, Y, W, b, a, columns)
+        ((V, a),), (columns,) = self._models([model])
+        return lambda X, Y: features.residual(X, Y, V, a, columns)
+
+    def _affine(self, W: np.ndarray, b: np.ndarray) -> Array:
+        """Frequencies and offsets as blocks are multiplied with them."""
+        return self._parameter(features.affine(W, b))
+
+    def _with_ones(self, columns: np.ndarray | None) -> np.ndarray | None:
+        """Some columns and that of ones; None for all."""
+        if columns is None or np.array_equal(columns, np.arange(self.n_features)):
+            return None
+        return np.append(columns, self.n_features)
 
     @abstractmethod
     def _parameter(self, array: np.ndarray) -> Array:
@@ -173,7 +204,10 @@ class Engine(ABC):
 
     @abstractmethod
     def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
-        """Sum ``function`` over all blocks in the order of the rows, in float64."""
+        """Sum ``function`` over all blocks in the order of the rows, in float64.
+
+        A block's ``X`` has the inputs and then a column of ones; ``columns`` picks among them.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -191,19 +225,28 @@ class Engine(ABC):
         self.close()
 
 
-def standardised_block(
-    X: Any, Y: np.ndarray, rows: Rows, standardisation: Standardisation, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    """``X'`` (columns x rows) and ``Y`` of some rows, standardised in float64, then rounded.
+def picked(X: Any, rows: Rows, columns: np.ndarray | None) -> np.ndarray:
+    """Some rows of ``X`` in all columns, or in some of them and that of ones, which comes last."""
+    if columns is None:
+        return X[rows]
+    inputs = columns[:-1]
+    return X[rows, inputs] if isinstance(rows, slice) else X[rows[:, None], inputs]
+
+
+def standardised_inputs(
+    X: Array, columns: np.ndarray | None, standardisation: Standardisation, dtype: Any
+) -> Array:
+    """``X'`` (columns x rows) of picked rows, standardised in float64, then rounded; then ones.
 
     Blocks are kept column by column so that taking a few columns copies whole runs of memory.
     """
-    s = standardisation
-    block = s.inputs(X[rows])
-    return (
-        np.ascontiguousarray(block.T, dtype=dtype),
-        ((Y[rows] - s.y_center) / s.y_spread).astype(dtype),
-    )
+    inputs = standardisation.inputs
+    block = (inputs if columns is None else inputs.take(columns[:-1]))(X)
+    xp = array_namespace(X)
+    out = xp.empty((X.shape[1] + 1, X.shape[0]), dtype=dtype, device=device(X))
+    out[:-1, :] = block.T
+    out[-1, :] = 1.0
+    return out
 
 
 def total_weight(X: Any, weight: np.ndarray | None, rows: np.ndarray | None) -> float:

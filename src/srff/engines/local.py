@@ -11,7 +11,8 @@ from srff.engines.base import (
     BlockFunction,
     Engine,
     Standardisation,
-    standardised_block,
+    picked,
+    standardised_inputs,
     total_weight,
 )
 from srff.engines.plan import BlockPlan, Rows, shards
@@ -52,11 +53,24 @@ class LocalEngine(Engine):
         """Stop the threads."""
         self._pool.close()
 
-    def _prepare(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _prepare(
+        self, rows: Rows, columns: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         assert self._data is not None
         X, Y, weight = self._data
-        X, Y = standardised_block(X, Y, rows, self._standardisation, self._dtype)
-        return X, Y, None if weight is None else weight[rows].astype(self._dtype)
+        s, dtype = self._standardisation, self._dtype
+        inputs = standardised_inputs(picked(X, rows, columns), columns, s, dtype)
+        w = None if weight is None else weight[rows].astype(dtype)
+        return inputs, s.targets(Y[rows], dtype), w
+
+    def _block(
+        self, k: int, columns: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """``X'``, ``Y`` and the weights of one block, in some of the columns."""
+        if self._blocks is None:
+            return self._prepare(self._rows[k], columns)
+        X, Y, weight = self._blocks[k]
+        return X if columns is None else X[columns], Y, weight
 
     def _parameter(self, array: np.ndarray) -> Array:
         return np.asarray(array, dtype=self._dtype)
@@ -65,9 +79,8 @@ class LocalEngine(Engine):
         def shard_sum(blocks: range) -> list[np.ndarray]:
             total: list[np.ndarray] = []
             for k in blocks:
-                X, Y, weight = self._blocks[k] if self._blocks else self._prepare(self._rows[k])
-                parts = function((X if columns is None else X[columns]).T, Y, weight)
-                _add(total, parts)
+                X, Y, weight = self._block(k, columns)
+                _add(total, function(X.T, Y, weight))
             return total
 
         self.n_passes += 1

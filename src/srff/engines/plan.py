@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CACHE_BYTES = 8 * 1024**2
+CACHE_BYTES = 16 * 1024**2
 """What the two D-wide arrays of a block may fill: some of a last-level cache, and large enough that
 adding up D x D sums costs little.  One number for every machine, so that the same data are cut into
 the same blocks, and give the same bits, everywhere."""

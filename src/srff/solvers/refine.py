@@ -17,6 +17,7 @@ import numpy as np
 from scipy import optimize
 
 from srff.engines import Engine
+from srff.features import Statistics
 from srff.objectives import Objective
 from srff.solvers.profile import slopes
 
@@ -168,6 +169,15 @@ class Free:
         return type(self)(self.W[kept], self.b)
 
 
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended, the objective at each evaluation, and the statistics at the end."""
+
+    point: Frequencies
+    objective: tuple[float, ...]
+    statistics: Statistics = field(repr=False)
+
+
 def descend(
     engine: Engine,
     objective: Objective,
@@ -177,18 +187,19 @@ def descend(
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,
-) -> tuple[Frequencies, tuple[float, ...]]:
-    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``.
-
-    Returns the end point and the objective at each evaluation.
-    """
+) -> Descent:
+    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``."""
     values: list[float] = []
+    last: tuple[np.ndarray, Statistics] | None = None
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
         tick()
         there = point.at(vector)
         W, b = there.W, there.b
-        e = objective(engine.statistics(W, b, columns))
+        S = engine.statistics(W, b, columns)
+        last = vector.copy(), S
+        e = objective(S)
         values.append(e.value)
         return e.value, there.chain(*slopes(engine, e, W, b, columns))
 
@@ -199,4 +210,8 @@ def descend(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxcor": HISTORY, "ftol": tol, "gtol": 1e-9},
     )
-    return point.at(result.x), tuple(values)
+    end = point.at(result.x)
+    # The end is the last point that was evaluated, but for a line search that failed.
+    if last is not None and np.array_equal(last[0], result.x):
+        return Descent(end, tuple(values), last[1])
+    return Descent(end, tuple(values), engine.statistics(end.W, end.b, columns))
