@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from srff import SRFFRegressor, automatic, estimators, finish, problem
+from srff.datasets import make_se1, make_se2, make_se3
 from srff.kernels import Gaussian
 from srff.progress import Progress
 
@@ -226,6 +227,21 @@ def test_torch_finds_the_same(fitted):
     model = clone(fitted).set_params(device="cpu:0").fit(X, y)
     assert model.get_support(indices=True).tolist() == TRUE
     assert model.score(X_TEST, function(X_TEST)) > 0.95
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(("make", "n"), [(make_se1, 5000), (make_se2, 1000), (make_se3, 1000)])
+def test_a_gpu_finds_the_variables_of_the_built_in_problems(make, n):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    X, y = make(n, random_state=0)
+    on_cpu = SRFFRegressor(random_state=0).fit(X, y)
+    on_gpu = SRFFRegressor(random_state=0, device="cuda").fit(X, y)
+    np.testing.assert_array_equal(on_gpu.get_support(), on_cpu.get_support())
+    there = pickle.loads(pickle.dumps(on_gpu)).predict(X)
+    assert type(there) is np.ndarray
+    assert np.std(there - on_cpu.predict(X)) < 0.2 * np.std(y)
 
 
 def test_validation_rows_of_ones_own_are_not_learned_from(fitted):

@@ -132,6 +132,73 @@ def test_a_torch_device_agrees_with_numpy(data, cached, device, dtype, tolerance
                 assert error < tolerance * (10 if dtype == np.float32 else 1)
 
 
+def on_torch(data, device="cpu", rows=700, cached=True):
+    X, Y, weight, standardisation, *_ = data
+    plan = BlockPlan(rows, cached)
+    return DeviceEngine(X, Y, weight, standardisation, plan, np.dtype(np.float64), device)
+
+
+def test_a_full_device_streams_then_takes_smaller_blocks_and_says_so(data):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
+    *_, W, b, _ = data
+    most = 300  # rows that the device has room for
+
+    with on_torch(data) as engine:
+        expected = engine.statistics(W, b).G
+
+        def crowded(X, Y, weight):
+            if engine.resident or X.shape[0] > most:
+                raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
+            return (X.T @ X,)
+
+        with pytest.warns(RuntimeWarning, match="device='cpu' ran out of memory") as warned:
+            (products,) = engine._sum(crowded, None)
+        assert [str(w.message).split("from here on ")[1] for w in warned] == [
+            "rows are streamed to it at every pass.",
+            "rows are sent to it in blocks of 350.",
+            "rows are sent to it in blocks of 175.",
+        ]
+        assert products[-1, -1] == len(data[0])  # the ones: every row once
+        np.testing.assert_allclose(engine.statistics(W, b).G, expected, rtol=1e-12)
+        most = 0
+        with (
+            pytest.warns(RuntimeWarning, match="blocks of 87"),
+            pytest.raises(MemoryError, match="device='cpu' has no room for a block of 43 rows"),
+        ):
+            engine._sum(crowded, None)
+
+
+@pytest.mark.cuda
+def test_rows_that_do_not_fit_a_gpu_are_streamed():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    rng = np.random.RandomState(0)
+    n, d, D = 400_000, 100, 50
+    X, Y = rng.standard_normal((n, d)).astype(np.float32), rng.standard_normal((n, 1))
+    standardisation = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)
+    W, b = rng.standard_normal((d, D)) / 10, rng.uniform(0, 6, D)
+    plan = BlockPlan(20_000, cached=True)
+
+    def engine():
+        return DeviceEngine(X, Y, None, standardisation, plan, np.dtype(np.float32), "cuda")
+
+    with engine() as kept:
+        assert kept.resident
+        expected = kept.statistics(W, b).G
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction(130e6 / total)  # the rows take 160 MB
+    try:
+        with pytest.warns(RuntimeWarning, match="streamed"):
+            streamed = engine()
+        assert not streamed.resident
+        np.testing.assert_array_equal(streamed.statistics(W, b).G, expected)
+        streamed.close()
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
 def test_an_unknown_device_is_named():
     pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
     from srff import SRFFRegressor

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from srff import SRFFRegressor
 from srff.kernels import Gaussian
-from srff.problem import FLOAT64_ROWS, MERGE_ROWS, PREPARATION_PASSES, prepare
+from srff.problem import (
+    FLOAT64_ROWS,
+    MERGE_ROWS,
+    PREPARATION_PASSES,
+    VALIDATION_ROWS,
+    default_validation,
+    prepare,
+)
 from srff.transforms import Quantile, Standardise
 
 W, B, COLUMNS = np.array([[0.4], [1.1], [0.7]]), np.array([0.3]), np.arange(3)
@@ -132,3 +142,34 @@ def test_a_single_distinct_row_has_no_validation():
         assert p.validation is None
         assert not p.refit
         assert not p.learnable
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_fit_of_many_rows_makes_no_copy_of_them(order, dtype):
+    rng = np.random.RandomState(0)
+    X = np.asarray(rng.standard_normal((150_000, 40)), dtype=dtype, order=order)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    model = SRFFRegressor(
+        n_components=20, refine="metric", max_iter=1, alpha=1e-3, random_state=0, n_jobs=1
+    )
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 30e6  # X takes 24 or 48 MB, samples of it and the target's copies most of this
+    assert model.n_passes_ == PREPARATION_PASSES + 1 < model.effective_passes_
+
+
+def test_validation_rows_are_no_more_than_needed():
+    rng = np.random.RandomState(0)
+    n = VALIDATION_ROWS + 500
+    X, Y = rng.standard_normal((n, 2)), rng.standard_normal((n, 1))
+    with problem(X, Y, validation=(X, Y)) as p:
+        assert p.validation.n == VALIDATION_ROWS
+    with problem(X, Y, validation=0.99) as p:
+        assert p.validation.n == VALIDATION_ROWS
+        assert p.training.n == n - int(0.99 * n)
+    assert default_validation(10**6) * 10**6 == pytest.approx(VALIDATION_ROWS)

@@ -8,11 +8,11 @@ symmetric ``C'C``; a pull-back pass ``X W``, ``cos T``, ``sin T``, ``C a`` and `
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from common import Options, Row, shortest
 
 from srff.engines import Standardisation, make_engine
 from srff.engines.device import rows_in_block
@@ -20,20 +20,12 @@ from srff.engines.plan import BlockPlan
 from srff.threads import Threads, one_blas_thread
 from srff.transforms import Standardise
 
+N_ROWS, QUICK_ROWS = 200_000, 20_000
 SHAPES = [(d, D) for d in (18, 100, 1000) for D in (300, 1000)]
 REPEATS = 5
+SHOWN = ("what", "dtype", "n", "d", "D", "seconds", "reference_seconds", "ratio")
 
-
-def seconds(function: Callable[[], Any], rival: Callable[[], Any]) -> tuple[float, float]:
-    """The shortest of several runs of each, in turn, so that both see the same machine."""
-    function(), rival()
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(REPEATS):
-        for run, kept in zip((function, rival), times, strict=True):
-            begun = time.perf_counter()
-            run()
-            kept.append(time.perf_counter() - begun)
-    return min(times[0]), min(times[1])
+Work = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
 def numpy_bare(
@@ -44,7 +36,7 @@ def numpy_bare(
     threads = Threads(n_threads)
     size = (rows, W.shape[1])
 
-    def over_blocks(work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+    def over_blocks(work: Work) -> None:
         def run(part: int) -> None:
             T, C = np.empty(size, X.dtype), np.empty(size, X.dtype)
             for block in blocks[part::n_threads]:
@@ -75,78 +67,74 @@ def torch_bare(X: Any, W: Any, a: Any, rows: int) -> dict[str, Callable[[], None
     import torch
 
     blocks = torch.split(X, rows)
+    wait = torch.cuda.synchronize if X.is_cuda else lambda: None
 
     def statistics() -> None:
         for block in blocks:
             C = torch.cos(block @ W)
             _ = C.T @ C
-        torch.cuda.synchronize()
+        wait()
 
     def pull_back() -> None:
         for block in blocks:
             T = block @ W
             _ = torch.cos(T) @ a
             _ = block.T @ torch.sin(T)
-        torch.cuda.synchronize()
+        wait()
 
     return {"statistics": statistics, "pull-back": pull_back}
 
 
-def measure(
-    n: int, device: str, n_threads: int, dtypes: tuple[str, ...], shapes: list[tuple[int, int]]
-) -> Iterator[dict[str, Any]]:
-    """A row for each pass and shape: seconds, bare seconds and their ratio."""
+def one_shape(n: int, d: int, D: int, dtype: str, device: str, n_threads: int) -> Iterator[Row]:
+    """A row for each pass: seconds, those of the bare operations, and their ratio."""
     rng = np.random.default_rng(0)
-    for dtype in dtypes:
-        for d, D in shapes:
-            X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
-            y = X[:, :1].astype(np.float64)
-            W, b, a = rng.standard_normal((d, D)), rng.uniform(0, 6, D), rng.normal(size=(D, 1))
-            standard = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)
-            with (
-                one_blas_thread(),
-                make_engine(
-                    X,
-                    y,
-                    None,
-                    standard,
-                    n_components=D,
-                    dtype=np.dtype(dtype),
-                    device=device,
-                    n_threads=n_threads,
-                ) as engine,
-            ):
-                passes = {
-                    "statistics": lambda: engine.statistics(W, b),
-                    "pull-back": lambda: engine.loss_pull_back(W, b, a),
-                }
-                if device == "cpu":
-                    rows = BlockPlan.choose(n, d, D, np.dtype(dtype)).rows
-                    bare = numpy_bare(X, W.astype(dtype), a.astype(dtype), rows, n_threads)
-                else:
-                    import torch
+    X = rng.standard_normal((n, d), dtype=np.float32).astype(dtype)
+    y = X[:, :1].astype(np.float64)
+    W, b, a = rng.standard_normal((d, D)), rng.uniform(0, 6, D), rng.normal(size=(D, 1))
+    if device == "cpu":
+        rows = BlockPlan.choose(n, d, D, np.dtype(dtype)).rows
+        bare = numpy_bare(X, W.astype(dtype), a.astype(dtype), rows, n_threads)
+    else:
+        import torch
 
-                    on_device = [torch.as_tensor(p.astype(dtype), device=device) for p in (X, W, a)]
-                    bare = torch_bare(*on_device, rows_in_block(d, D))
-                for name, one_pass in passes.items():
-                    ours, theirs = seconds(one_pass, bare[name])
-                    yield {
-                        "what": name,
-                        "device": device,
-                        "dtype": dtype,
-                        "n": n,
-                        "d": d,
-                        "D": D,
-                        "seconds": ours,
-                        "bare_seconds": theirs,
-                        "ratio": ours / theirs,
-                    }
+        on_device = [torch.as_tensor(part.astype(dtype), device=device) for part in (X, W, a)]
+        bare = torch_bare(*on_device, rows_in_block(d, D))
+    standard = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)
+    with (
+        one_blas_thread(),
+        make_engine(
+            X,
+            y,
+            None,
+            standard,
+            n_components=D,
+            dtype=np.dtype(dtype),
+            device=device,
+            n_threads=n_threads,
+        ) as engine,
+    ):
+        passes = {
+            "statistics": lambda: engine.statistics(W, b),
+            "pull-back": lambda: engine.loss_pull_back(W, b, a),
+        }
+        for name, one_pass in passes.items():
+            ours, theirs = shortest(one_pass, bare[name], repeats=REPEATS)
+            yield {
+                "what": name,
+                "dtype": dtype,
+                "n": n,
+                "d": d,
+                "D": D,
+                "seconds": ours,
+                "reference_seconds": theirs,
+                "ratio": ours / theirs,
+            }
 
 
-if __name__ == "__main__":
-    import sys
-
-    device = sys.argv[1] if len(sys.argv) > 1 else "cpu"
-    dtypes = tuple(sys.argv[2].split(",")) if len(sys.argv) > 2 else ("float32",)
-    for row in measure(200_000, device, 2, dtypes, SHAPES):
-        print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+def rows(options: Options) -> Iterator[Row]:
+    """Every precision and shape."""
+    n = QUICK_ROWS if options.quick else N_ROWS
+    for dtype in options.dtypes:
+        for d, D in SHAPES:
+            if options.wants(f"{d}x{D}", dtype):
+                yield from one_shape(n, d, D, dtype, options.device, options.n_threads)

@@ -8,33 +8,23 @@ scikit-learn's check that every number is finite, which reads the whole of ``X``
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
+from common import Options, Row, shortest
 
 from srff import RFFRegressor
 from srff.engines import BlockPlan
 from srff.features import affine
 from srff.threads import Threads, one_blas_thread
 
-N_ROWS = 1_000_000
+N_ROWS, QUICK_ROWS = 1_000_000, 50_000
 COLUMNS = (10, 100)
 N_USED, N_COMPONENTS = 10, 300
 REPEATS = 5
-
-
-def seconds(*functions: Callable[[], Any]) -> list[float]:
-    """The shortest of several runs of each, in turn, so that all see the same machine."""
-    shortest = [np.inf] * len(functions)
-    for _ in range(REPEATS + 1):
-        for k, function in enumerate(functions):
-            begun = time.perf_counter()
-            function()
-            shortest[k] = min(shortest[k], time.perf_counter() - begun)
-    return shortest
+SHOWN = ("d", "D", "dtype", "order", "n", "seconds", "rows_per_second", "reference_seconds")
+SHOWN = (*SHOWN, "ratio", "check_seconds")
 
 
 def fitted(n_columns: int, n_threads: int) -> RFFRegressor:
@@ -73,33 +63,34 @@ def bare(model: RFFRegressor, n_rows: int, n_threads: int) -> Callable[[], None]
     return all_parts
 
 
-def measure(n_rows: int = N_ROWS, n_threads: int = 2) -> Iterator[dict[str, Any]]:
+def rows(options: Options) -> Iterator[Row]:
     """A row for each number of columns, precision and memory order of the inputs."""
+    n, n_threads = QUICK_ROWS if options.quick else N_ROWS, options.n_threads
     for n_columns in COLUMNS:
         model = fitted(n_columns, n_threads)
-        rival = bare(model, n_rows, n_threads)
-        values = np.random.default_rng(2).standard_normal((n_rows, n_columns), dtype=np.float32)
+        rival = bare(model, n, n_threads)
+        values = np.random.default_rng(2).standard_normal((n, n_columns), dtype=np.float32)
         for dtype in ("float32", "float64"):
             for order in ("C", "F"):
+                if not options.wants(n_columns, dtype, order):
+                    continue
                 X = np.asarray(values, dtype=dtype, order=order)
-                ours, theirs, check = seconds(
-                    partial(model.predict, X), rival, partial(model._validate, X, reset=False)
+                ours, theirs, check = shortest(
+                    partial(model.predict, X),
+                    rival,
+                    partial(model._validate, X, reset=False),
+                    repeats=REPEATS,
                 )
                 yield {
                     "what": "predict",
-                    "n": n_rows,
+                    "n": n,
                     "d": n_columns,
                     "D": N_COMPONENTS,
                     "dtype": dtype,
                     "order": order,
                     "seconds": ours,
-                    "rows_per_second": n_rows / ours,
-                    "bare_seconds": theirs,
+                    "rows_per_second": n / ours,
+                    "reference_seconds": theirs,
                     "ratio": ours / theirs,
                     "check_seconds": check,
                 }
-
-
-if __name__ == "__main__":
-    for row in measure():
-        print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)

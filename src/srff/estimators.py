@@ -81,9 +81,10 @@ default="gaussian"
         "standard" or "auto", the same then.
     validation : float, pair (X, y) or None, default=None
         What choices are judged on: a fraction of the rows, held out by a hash of their values, or
-        data of its own.  None stands for 0.2, or 30 rows but at most 0.4 if that is more, if
-        anything is to be chosen.  Rows held out come back when the coefficients are solved for the
-        last time; a pair is never learned from.
+        data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
+        that is more, if anything is to be chosen.  Rows held out come back when the coefficients
+        are solved for the last time; a pair is never learned from.  Of more than 20,000 rows a
+        sample judges.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
         "profile".

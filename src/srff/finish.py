@@ -45,13 +45,14 @@ WIDE_FIRST = 768
 FREE_TAILS = (np.inf, 2.0, 1.0)
 """Tails that free frequencies start with: the kernel's own, and those of Student's t."""
 
-MORE_ALPHAS = np.array([1.0, 0.4])
+MORE_ALPHAS = np.array([1.0, 0.4, 0.16])
 """Penalties with more rows, as shares of the penalty with fewer."""
 
 LARGE_ALPHAS = np.logspace(0.5, -0.5, 3)
 MEMBERS, LARGE_MEMBERS = 5, 3
 """Draws of free frequencies that are averaged, of the first size and of the larger one."""
 
+HANDICAP = 1.1
 ROWS_A_FREQUENCY = 8
 """Rows for each frequency from which on the larger size is tried."""
 
@@ -275,7 +276,9 @@ def _free(
     if plan.n_free > size and engine.n >= ROWS_A_FREQUENCY * plan.n_free:
         larger = fit(plan.n_free, tail, _alphas(first, plan, LARGE_ALPHAS))
         models.append(larger)
-        if larger.validation_error < first.validation_error:
+        # With more rows to come, more frequencies gain more.
+        handicap = 1.0 if more is engine else HANDICAP
+        if larger.validation_error < handicap * first.validation_error:
             first, size, number = larger, plan.n_free, LARGE_MEMBERS
     # Coming down from a larger penalty leads to better places than starting at the last.
     down = _alphas(first, plan, np.array([3.2, 1.0]))

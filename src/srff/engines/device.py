@@ -85,7 +85,7 @@ class DeviceEngine(Engine):
         if plan.cached and self._fits():
             try:
                 self._blocks = list(self._stream(None))
-            except self._torch.OutOfMemoryError:
+            except self._torch.cuda.OutOfMemoryError:
                 self._retreat()
         self._staging = None
 
@@ -120,7 +120,7 @@ class DeviceEngine(Engine):
         while True:
             try:
                 return self._sum_once(function, columns)
-            except self._torch.OutOfMemoryError:
+            except self._torch.cuda.OutOfMemoryError:
                 self._retreat()
 
     def _sum_once(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:

@@ -13,6 +13,9 @@ adding up D x D sums costs little.  One number for every machine, so that the sa
 the same blocks, and give the same bits, everywhere."""
 
 MIN_ROWS, MAX_ROWS = 64, 4096
+FEW_BLOCKS, SHARED_ROWS = 8, 512
+"""Blocks that few rows are cut into, so that threads can share them, if blocks have so many."""
+
 MAX_SHARD = 8
 """Most consecutive blocks that one thread adds up before the sums of shards are added in order."""
 
@@ -66,7 +69,8 @@ class BlockPlan:
         """
         item = np.dtype(dtype).itemsize
         fitting = CACHE_BYTES // (2 * item * n_components)
-        rows = 2 ** int(np.log2(np.clip(fitting, MIN_ROWS, MAX_ROWS)))
+        shared = max(n_rows / FEW_BLOCKS, SHARED_ROWS)
+        rows = 2 ** int(np.log2(np.clip(min(fitting, shared), MIN_ROWS, MAX_ROWS)))
         if memory_limit is None:
             return cls(rows, cached=True)
 

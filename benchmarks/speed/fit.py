@@ -1,0 +1,154 @@
+"""One whole fit in a process of its own: seconds, memory, passes, the variables, as JSON.
+
+    python benchmarks/speed/fit.py '{"n": 10000, "d": 18, "D": 300}'
+
+The rows are those of a problem of ``benchmarks/accuracy``, if one is named, or are drawn here,
+block by block: normal inputs, and a function of five of them with noise.  Memory is that of the
+process over what it has when rows and packages are there.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import ACCURACY
+
+RELEVANT = (0, 3, 5, 7, 11)
+NOISE, BLOCK, TEST_ROWS = 0.3, 200_000, 20_000
+
+
+def function(X: np.ndarray) -> np.ndarray:
+    """The function of five variables that is to be found."""
+    x1, x2, x3, x4, x5 = (X[:, i].astype(np.float64) for i in RELEVANT)
+    return np.sin(1.5 * x2) * x4 + np.exp(-(x5**2)) + 0.7 * x1 * x3
+
+
+def draw(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of that function, block by block."""
+    rng = np.random.default_rng(0)
+    X, y = np.empty((n, d), dtype), np.empty(n)
+    for i in range(0, n, BLOCK):
+        rows = slice(i, min(i + BLOCK, n))
+        X[rows] = rng.standard_normal((rows.stop - i, d), dtype=np.float32)
+        y[rows] = function(X[rows]) + NOISE * rng.standard_normal(rows.stop - i)
+    return X, y
+
+
+def data(spec: dict[str, Any]) -> dict[str, Any]:
+    """Training, validation and test rows, and the columns that matter."""
+    if "problem" not in spec:
+        X = np.random.default_rng(1).standard_normal((TEST_ROWS, spec["d"]))
+        train = draw(spec["n"], spec["d"], spec.get("dtype", "float32"))
+        return {"train": train, "test": (X, function(X)), "relevant": list(RELEVANT)}
+    sys.path.append(str(ACCURACY))
+    from problems import PROBLEMS
+
+    problem = PROBLEMS[spec["problem"]]
+    rows = problem.draw(spec.get("seed", 0))
+    return {
+        "train": rows.train,
+        "test": rows.test,
+        "validation": rows.validation,
+        "relevant": sorted(i for group in problem.groups or () for i in group),
+    }
+
+
+def memory_mb(name: str) -> float:
+    """Memory of this process: ``VmRSS`` now, or ``VmHWM`` at its highest.
+
+    Where the system does not say, the highest of the process and of what it was started from.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = [line for line in status.read_text().splitlines() if line.startswith(name)]
+        if lines:
+            return int(lines[0].split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Stages:
+    """Seconds between the reports of a fit, by the stage that they were in."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._stage, self._since = "preparation", time.perf_counter()
+
+    def __call__(self, progress: Any) -> None:
+        """Take a report."""
+        self.enter(progress.stage)
+
+    def enter(self, stage: str) -> None:
+        """Count the time since the last report to the stage that it came from."""
+        now = time.perf_counter()
+        self.seconds[self._stage] += now - self._since
+        self._stage, self._since = stage, now
+
+
+def run(spec: dict[str, Any]) -> dict[str, Any]:
+    """Fit, and say what it took."""
+    import srff.automatic
+    from srff import SRFFRegressor
+
+    device = spec.get("device", "cpu")
+    if spec.get("all_rows"):
+        for name in ("SEARCH_ROWS", "REFINE_ROWS"):
+            if not hasattr(srff.automatic, name):
+                raise AttributeError(f"srff.automatic has no {name}.")
+            setattr(srff.automatic, name, 10**9)
+    rows = data(spec)
+    (X, y), (X_test, y_test) = rows["train"], rows["test"]
+    if device.startswith("cuda"):
+        import torch
+
+        torch.zeros(1, device=device)  # the device is ready before the clock runs
+        torch.cuda.reset_peak_memory_stats(device)
+    clock = None
+    if spec.get("profile"):
+        from profiling import Clock
+
+        clock = Clock()
+        clock.install()
+    before, stages, begun = memory_mb("VmRSS"), Stages(), time.perf_counter()
+    model = SRFFRegressor(
+        n_components=spec.get("D", "auto"),
+        validation=rows.get("validation"),
+        device=device,
+        n_jobs=spec.get("n_threads"),
+        random_state=spec.get("seed", 0),
+        callback=stages,
+    )
+    model.fit(X, y)
+    seconds = time.perf_counter() - begun
+    stages.enter("end")
+    figures = {
+        "status": "ok",
+        "n": X.shape[0],
+        "d": X.shape[1],
+        "seconds": seconds,
+        "data_mb": (X.nbytes + y.nbytes) / 2**20,
+        "peak_mb": memory_mb("VmHWM") - before,
+        "n_passes": int(model.n_passes_),
+        "effective_passes": float(model.effective_passes_),
+        "kind": model.model_kind_,
+        "rmse": float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))),
+        "rmse_mean": float(np.sqrt(np.mean((y.mean() - y_test) ** 2))),
+        "selected": " ".join(map(str, model.get_support(indices=True))),
+        "exact": model.get_support(indices=True).tolist() == rows["relevant"],
+        "details": {stage: round(value, 4) for stage, value in stages.seconds.items()},
+    }
+    if clock is not None:
+        figures["details"] = clock.shares(seconds)
+    if device.startswith("cuda"):
+        figures["device_mb"] = torch.cuda.max_memory_allocated(device) / 2**20
+    return figures
+
+
+if __name__ == "__main__":
+    print("\n" + json.dumps(run(json.loads(sys.argv[1]))))
