@@ -154,7 +154,7 @@ def test_a_model_grows_on_more_rows_from_where_it_stands(view, chosen):
     few = view.training(100)
     S = few.statistics(chosen.point.W, chosen.point.b, chosen.columns)
     small = solved(view, chosen.point, chosen.columns, S, chosen.alpha, "metric")
-    more = grown(view, view.training(), small, np.ones(1), EFFORT, lambda: None)
+    more = grown(view, view.training(), small, small.alpha, EFFORT, lambda: None)
     assert small.n_rows < more.n_rows == view.training().n
     assert more.validation_error < small.validation_error
     assert more.columns.tolist() == small.columns.tolist()

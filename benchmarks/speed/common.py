@@ -37,6 +37,7 @@ COLUMNS = (
     "ratio",
     "rows_per_second",
     "check_seconds",
+    "other_load",
     "data_mb",
     "peak_mb",
     "device_mb",
@@ -124,6 +125,32 @@ def in_process(script: str, spec: Row, time_limit: float | None = None, **enviro
         return dict(json.loads(lines[-1]))
     last = " ".join(done.stderr.strip().splitlines()[-1:])
     return {"status": f"error: exit code {done.returncode} {last}"}
+
+
+def busy_seconds() -> float:
+    """Seconds of all cores in use, or taken away, since the machine started; nan if not known."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return math.nan
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    ticks = dict(zip(names, map(int, stat.read_text().split()[1:9]), strict=True))
+    idle = ticks["idle"] + ticks["iowait"]
+    return (sum(ticks.values()) - idle) / os.sysconf("SC_CLK_TCK")
+
+
+class Load:
+    """Cores that were busy with other work than this process since it was made."""
+
+    def __init__(self) -> None:
+        self._begun = self._now()
+
+    def _now(self) -> tuple[float, float, float]:
+        return time.perf_counter(), busy_seconds(), time.process_time()
+
+    def cores(self) -> float:
+        """Their mean number."""
+        wall, busy, own = (now - then for now, then in zip(self._now(), self._begun, strict=True))
+        return max(busy - own, 0.0) / wall
 
 
 # --- the results file ----------------------------------------------------------------------------

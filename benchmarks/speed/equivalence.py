@@ -11,7 +11,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from common import Options, Row, in_process
 
-PROBLEMS, QUICK = ("se1-50k", "se2-50k"), ("se1-1k",)
+PROBLEMS = {"se1-50k": (50_000, 18), "se2-50k": (50_000, 100)}
+QUICK = {"se1-1k": (1000, 18)}
+"""Training rows and inputs of the problems."""
+
 SEEDS = (0, 1, 2)
 SHOWN = ("what", "seed", "seconds", "n_passes", "effective_passes", "kind", "rmse", "exact")
 SHOWN = (*SHOWN, "status")
@@ -36,4 +39,6 @@ def rows(options: Options) -> Iterator[Row]:
         for future in as_completed(running):
             spec = running[future]
             what = f"{spec['problem']} {'all rows' if spec['all_rows'] else 'samples'}"
-            yield {"what": what, "seed": spec["seed"], **common, **future.result()}
+            n, d = (PROBLEMS | QUICK)[spec["problem"]]
+            place = {"what": what, "n": n, "d": d, "seed": spec["seed"]}
+            yield place | common | future.result()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ACCURACY
+from common import ACCURACY, Load
 
 RELEVANT = (0, 3, 5, 7, 11)
 NOISE, BLOCK, TEST_ROWS = 0.3, 200_000, 20_000
@@ -115,7 +115,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
 
         clock = Clock()
         clock.install()
-    before, stages, begun = memory_mb("VmRSS"), Stages(), time.perf_counter()
+    before, load, stages, begun = memory_mb("VmRSS"), Load(), Stages(), time.perf_counter()
     model = SRFFRegressor(
         n_components=spec.get("D", "auto"),
         validation=rows.get("validation"),
@@ -125,13 +125,14 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         callback=stages,
     )
     model.fit(X, y)
-    seconds = time.perf_counter() - begun
+    seconds, other_load = time.perf_counter() - begun, load.cores()
     stages.enter("end")
     figures = {
         "status": "ok",
         "n": X.shape[0],
         "d": X.shape[1],
         "seconds": seconds,
+        "other_load": round(other_load, 3),
         "data_mb": (X.nbytes + y.nbytes) / 2**20,
         "peak_mb": memory_mb("VmHWM") - before,
         "n_passes": int(model.n_passes_),

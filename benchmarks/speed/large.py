@@ -15,7 +15,7 @@ QUICK: list[tuple[int, int, int | str, str]] = [
     (5000, 20, 50, "float64"),
 ]
 SHOWN = ("n", "d", "D", "dtype", "seconds", "data_mb", "peak_mb", "n_passes", "effective_passes")
-SHOWN = (*SHOWN, "kind", "exact", "rmse", "status")
+SHOWN = (*SHOWN, "kind", "exact", "rmse", "other_load", "status")
 
 
 def rows(options: Options) -> Iterator[Row]:

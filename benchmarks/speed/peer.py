@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import Any
 
-from common import ACCURACY
+from common import ACCURACY, Load
 
 sys.path.insert(0, str(ACCURACY))
 
@@ -36,9 +36,10 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
     method, _, search = spec["method"].partition(" ")
     if not search:
         once(method)
+    load = Load()
     figures = cell.run(spec["problem"], method, spec["seed"], spec["n_threads"], spec["device"])
     kept = ("n", "d", "seconds", "rmse", "rmse_mean", "exact", "selected", "status")
-    found = {name: figures.get(name) for name in kept}
+    found = {name: figures.get(name) for name in kept} | {"other_load": round(load.cores(), 3)}
     return found | {"details": json.loads(figures.get("settings", "{}"))}
 
 

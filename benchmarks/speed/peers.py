@@ -21,15 +21,30 @@ METHODS = {
 }
 """The methods, and the packages that they stand on."""
 
-PROBLEMS, QUICK = ("se1-50k", "se2-50k"), ("se1-1k",)
+PROBLEMS = {"se1-50k": (50_000, 18), "se2-50k": (50_000, 100)}
+QUICK = {"se1-1k": (1000, 18)}
+"""Training rows and inputs of the problems."""
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-SHOWN = ("what", "n", "d", "seconds", "ratio", "rmse", "rmse_mean", "exact", "selected", "status")
+SHOWN = (
+    "what",
+    "n",
+    "d",
+    "seconds",
+    "ratio",
+    "rmse",
+    "rmse_mean",
+    "exact",
+    "selected",
+    "other_load",
+    "status",
+)
 
 
 def rows(options: Options) -> Iterator[Row]:
     """A row for each problem and method; the ratio is to the seconds of srff."""
     environment = dict.fromkeys(THREADS, str(options.n_threads))
-    for problem in QUICK if options.quick else PROBLEMS:
+    for problem, (n, d) in (QUICK if options.quick else PROBLEMS).items():
         reference = None
         for method, packages in METHODS.items():
             if not options.wants(problem, method, f"{problem} {method}"):
@@ -37,7 +52,8 @@ def rows(options: Options) -> Iterator[Row]:
             spec = {"problem": problem, "method": method, "seed": 0}
             spec |= {"n_threads": options.n_threads, "device": options.device}
             result = in_process("peer.py", spec, options.time_limit, **environment)
-            row = {"what": f"{problem} {method}", "seed": 0, "dtype": "float64", **result}
+            row = {"what": f"{problem} {method}", "n": n, "d": d, "seed": 0, "dtype": "float64"}
+            row |= result
             if method == "srff" and row["status"] == "ok":
                 reference = row["seconds"]
             if reference and row.get("seconds"):

@@ -16,7 +16,7 @@ from typing import Any
 from common import Options, Row, in_process
 
 SIZES, QUICK = (1000, 50_000, 1_000_000), (500, 1000)
-SHOWN = ("n", "d", "D", "seconds", "details", "status")
+SHOWN = ("n", "d", "D", "seconds", "details", "other_load", "status")
 
 GROUPS = ("statistics", "pull-back", "validation", "screen", "solves", "last pass", "preparation")
 REST = "other"

@@ -138,20 +138,13 @@ def without(
 
 
 def grown(
-    view: View, engine: Engine, model: Model, shares: np.ndarray, effort: Effort, tick: Tick
+    view: View, engine: Engine, model: Model, alpha: float, effort: Effort, tick: Tick
 ) -> Model:
     """The model learned on from where it stands, with the rows of another engine."""
     assert model.point is not None
-    further = walk(
-        view,
-        engine,
-        model.point,
-        model.columns,
-        model.alpha * shares,
-        model.kind,
-        effort=effort,
-        tick=tick,
-    )
+    alphas = np.array([alpha])
+    point, columns, kind = model.point, model.columns, model.kind
+    further = walk(view, engine, point, columns, alphas, kind, effort=effort, tick=tick)
     return replace(further, seconds=model.seconds + further.seconds)
 
 

@@ -67,7 +67,9 @@ def statistics(X: Array, Y: Array, weight: Array | None, V: Array) -> tuple[Arra
         root = xp.sqrt(weight)[:, None]
         C *= root
         Y = Y * root
-    return (C.T @ C) * amplitude**2, (C.T @ Y) * amplitude, xp.sum(Y * Y)
+    G = C.T @ C
+    G *= amplitude**2
+    return G, (C.T @ Y) * amplitude, xp.sum(Y * Y)
 
 
 def loss(X: Array, Y: Array, weight: Array | None, V: Array, a: Array) -> tuple[Array]:

@@ -45,8 +45,8 @@ WIDE_FIRST = 768
 FREE_TAILS = (np.inf, 2.0, 1.0)
 """Tails that free frequencies start with: the kernel's own, and those of Student's t."""
 
-MORE_ALPHAS = np.array([1.0, 0.4, 0.16])
-"""Penalties with more rows, as shares of the penalty with fewer."""
+MORE_ALPHA = 0.4
+"""The penalty with more rows, as a share of the penalty with fewer."""
 
 LARGE_ALPHAS = np.logspace(0.5, -0.5, 3)
 MEMBERS, LARGE_MEMBERS = 5, 3
@@ -102,8 +102,7 @@ def finish(
             for goal in goals
         ]
         if more is not engine:
-            shares = _shares(plan, MORE_ALPHAS)
-            made.append(grown(view, more, best_of(made), shares, plan.effort, tick))
+            made.append(_further(view, more, best_of(made), plan, tick))
         return made
 
     if "scales" in plan.kinds:
@@ -150,12 +149,14 @@ def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
     return LowOrder(L, draw(rows), b, draw)
 
 
-def _shares(plan: Plan, shares: np.ndarray) -> np.ndarray:
-    return np.ones(1) if plan.fixed_alpha else shares
-
-
 def _alphas(start: Model, plan: Plan, shares: np.ndarray) -> np.ndarray:
-    return falling(start.alpha * _shares(plan, shares))
+    return falling(start.alpha * (np.ones(1) if plan.fixed_alpha else shares))
+
+
+def _further(view: View, more: Engine, model: Model, plan: Plan, tick: Tick) -> Model:
+    """The model learned on with more rows."""
+    share = 1.0 if plan.fixed_alpha else MORE_ALPHA
+    return grown(view, more, model, share * model.alpha, plan.effort.half(), tick)
 
 
 def _wide(
@@ -244,7 +245,6 @@ def _free(
     them pay.
     """
     effort = replace(plan.effort, max_iter=2 * plan.effort.max_iter)
-    further = _shares(plan, MORE_ALPHAS)
 
     def point(size: int, tail: float) -> Free:
         if isinstance(start.point, LowOrder):
@@ -286,7 +286,7 @@ def _free(
     while len(members) < number:
         members.append(fit(size, tail, down, give_up=np.inf))
     if more is not engine:
-        members = [grown(view, more, member, further, effort, tick) for member in members]
+        members = [_further(view, more, member, plan, tick) for member in members]
         models.append(members[0])
     return [*models, _mean(members, view, "frequencies")]
 
