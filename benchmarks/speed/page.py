@@ -64,8 +64,9 @@ own is about 1.0.
 
 {growth}
 
-The search is on samples, of at most 10,000 and 50,000 rows; what every row takes is the
-preparation and the last solve. So time grows with n up to 50,000 rows, and little from there.
+The search is on samples of at most 10,000 rows and the last descents on at most 50,000; what every
+row takes is the preparation and the last solve, so that time grows far more slowly than n. Up to
+20,000 rows the evidence is tried too, at some more time.
 
 ## Large fits
 
