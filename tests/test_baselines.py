@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from srff.baselines import SPAM, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
 from srff.baselines.spam import FunctionBasis
-from srff.rows import row_keys, split_rows
+from srff.rows import key_multipliers, row_keys, split_rows
 
 CLASSES = [MeanBaseline, RidgeBaseline, LassoBaseline, SPAM, HSICLasso]
 
@@ -74,12 +74,13 @@ class TestEveryBaseline:
         if name is MeanBaseline:
             assert make(name).fit(X, y).predict(X[:1]) == pytest.approx(y.mean())
             return
-        held = split_rows(row_keys(X, y[:, None], np.random.RandomState(5)), None, 0.2)
+        multipliers = key_multipliers(np.random.RandomState(5), X.shape[1])
+        held = split_rows(row_keys(X, y[:, None], multipliers), None, 0.2)
         assert held.sum() == 20
         alone = make(name, random_state=5).fit(X, y)
         # The same generator goes on to seed the features of HSIC lasso.
         rng = np.random.RandomState(5)
-        row_keys(X, y[:, None], rng)
+        key_multipliers(rng, X.shape[1])
         paired = make(name, random_state=rng, validation=(X[held], y[held])).fit(X[~held], y[~held])
         np.testing.assert_array_equal(alone.predict(X), paired.predict(X))
 

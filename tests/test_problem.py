@@ -9,14 +9,8 @@ import pytest
 
 from srff import SRFFRegressor
 from srff.kernels import Gaussian
-from srff.problem import (
-    FLOAT64_ROWS,
-    MERGE_ROWS,
-    PREPARATION_PASSES,
-    VALIDATION_ROWS,
-    default_validation,
-    prepare,
-)
+from srff.layouts import MERGE_ROWS, VALIDATION_ROWS, MemoryLayout, StreamLayout, default_validation
+from srff.problem import FLOAT64_ROWS, prepare
 from srff.transforms import Quantile, Standardise
 
 W, B, COLUMNS = np.array([[0.4], [1.1], [0.7]]), np.array([0.3]), np.arange(3)
@@ -108,8 +102,8 @@ def test_passes_over_a_part_count_as_a_part(table):
         view.training().statistics(W, B, COLUMNS)
         view.statistics_of_all_rows([(W, B), (2 * W, B)], COLUMNS)
         assert view.n_passes == 2
-        assert p.n_passes == 2 + PREPARATION_PASSES
-        assert p.effective_passes == pytest.approx(3 + PREPARATION_PASSES)
+        assert p.n_passes == 2 + MemoryLayout.n_passes
+        assert p.effective_passes == pytest.approx(3 + MemoryLayout.n_passes)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +142,7 @@ def test_a_single_distinct_row_has_no_validation():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fit_of_many_rows_makes_no_copy_of_them(order, dtype):
     rng = np.random.RandomState(0)
-    X = np.asarray(rng.standard_normal((150_000, 40)), dtype=dtype, order=order)
+    X = np.asarray(rng.standard_normal((600_000, 10)), dtype=dtype, order=order)
     y = np.sin(X[:, 0]) + X[:, 1]
     model = SRFFRegressor(
         n_components=20, refine="metric", max_iter=1, alpha=1e-3, random_state=0, n_jobs=1
@@ -160,7 +154,7 @@ def test_a_fit_of_many_rows_makes_no_copy_of_them(order, dtype):
     finally:
         tracemalloc.stop()
     assert peak < 30e6  # X takes 24 or 48 MB, samples of it and the target's copies most of this
-    assert model.n_passes_ == PREPARATION_PASSES + 1 < model.effective_passes_
+    assert model.n_passes_ == StreamLayout.n_passes + 1 < model.effective_passes_
 
 
 def test_validation_rows_are_no_more_than_needed():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.bandwidth import neighbour_sigma
-from srff.rows import merge_rows, row_keys, sample_rows, split_rows
+from srff.rows import key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 from srff.standardise import center_and_spread
 
 
@@ -17,7 +17,7 @@ def table():
 
 
 def keys(X, y, seed=0):
-    return row_keys(X, y, np.random.RandomState(seed))
+    return row_keys(X, y, key_multipliers(np.random.RandomState(seed), X.shape[1]))
 
 
 def test_keys_depend_on_the_values_and_the_seed_alone(table):

@@ -32,6 +32,7 @@ from srff.elimination import (
 from srff.engines import Engine
 from srff.finish import Plan, finish
 from srff.kernels import low_order
+from srff.layouts import SAMPLE_ROWS
 from srff.models import Model, best_of, mean_model, significantly_worse
 from srff.objectives import evidence_alpha, evidence_objective
 from srff.problem import Problem, View
@@ -40,7 +41,7 @@ from srff.screen import screen
 from srff.solvers.profile import descend_scales
 from srff.solvers.refine import Frequencies, LowOrder, Metric, Scales
 
-SEARCH_ROWS, REFINE_ROWS = 10_000, 50_000
+SEARCH_ROWS, REFINE_ROWS = 10_000, SAMPLE_ROWS
 """Most rows that the elimination, and that the last descents, look at.  The coefficients of the
 model that is kept are solved on all rows."""
 

@@ -16,27 +16,33 @@ from srff.arrays import HostScoreMixin, to_host
 from srff.engines import BlockPlan, parse_memory
 from srff.engines.plan import shards
 from srff.kernels import get_kernel
+from srff.layouts import array_layout, source_layout
 from srff.models import Model, path_table, refitted
-from srff.problem import FLOAT64_ROWS, Problem, prepare
+from srff.problem import FLOAT64_ROWS, Problem, assemble
 from srff.progress import Callback, reporting
+from srff.sources import Source, as_source
 from srff.threads import Threads, count_threads, one_blas_thread
 
 
 class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
     """A regressor on random features; a subclass says how it searches."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs: an array, of torch or CuPy too and on any device, or a pandas or polars data
-            frame of numbers.
-        y : array-like of shape (n_samples,)
-            Target.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; a row of weight 2 counts as that row written twice.
+        X : array-like of shape (n_samples, n_features), path or iterable of blocks
+            Inputs: an array, of torch or CuPy too and on any device, memory-mapped or not; a
+            pandas or polars data frame of numbers; a Parquet, CSV or Arrow file, a folder or a
+            pattern of such, or a list of them; or an iterable of blocks ``(X, y)`` that can be
+            started again.
+        y : array-like of shape (n_samples,), str or None
+            Target; for files the name of its column, all other columns being inputs; None for
+            blocks.
+        sample_weight : array-like of shape (n_samples,) or str, default=None
+            Row weights, for files the name of their column; a row of weight 2 counts as that row
+            written twice.
 
         Returns
         -------
@@ -98,21 +104,27 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Check parameters and data, and make them a problem."""
         self._check_parameters()
-        X, y = self._validate(X, y, ensure_min_samples=2)
-        parameters.check_names(getattr(self, "feature_names_in_", None))
-        weight = parameters.check_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            used = weight > 0
-            X, y, weight = X[used], y[used], weight[used]
-        return prepare(
-            X,
-            y,
-            weight,
-            check_random_state(self.random_state),
+        rng, n_threads = check_random_state(self.random_state), count_threads(self.n_jobs)
+        limit = parse_memory(self.memory_limit)
+        source = as_source(X, y, sample_weight)
+        if source is not None:
+            self._take_names(source)
+            layout = source_layout(source, rng, self._check_validation(), n_threads, limit)
+        else:
+            X, y = self._validate(X, y, ensure_min_samples=2)
+            parameters.check_names(getattr(self, "feature_names_in_", None))
+            weight = parameters.check_weights(sample_weight, X)
+            if weight is not None and not weight.all():
+                used = weight > 0
+                X, y, weight = X[used], y[used], weight[used]
+            validation = self._check_validation()
+            layout = array_layout(X, y, weight, rng, validation, self.device, n_threads, limit)
+        return assemble(
+            layout,
+            rng,
             kernel=get_kernel(self.kernel),
             n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
-            validation=self._check_validation(),
             transform=self._ways(),
             dtype=self.dtype,
             float64_rows=self._float64_rows(),
@@ -120,6 +132,15 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
         )
+
+    def _take_names(self, source: Source) -> None:
+        """The number of inputs and their names, as scikit-learn keeps them."""
+        self.n_features_in_ = source.n_features
+        if source.names is not None:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+            parameters.check_names(self.feature_names_in_)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
         """scikit-learn's checks; an error says in which column the bad value is.

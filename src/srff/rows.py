@@ -18,11 +18,16 @@ _BLOCK_ENTRIES = 2**16
 """Numbers that are hashed at a time: they and what is made of them stay in a core's cache."""
 
 
-def row_keys(X: Any, y: np.ndarray, rng: np.random.RandomState, n_threads: int = 1) -> np.ndarray:
+def key_multipliers(rng: np.random.RandomState, n_features: int) -> np.ndarray:
+    """The odd numbers that the inputs and the target are multiplied with."""
+    drawn = rng.randint(0, 2**63, size=n_features + 1, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)
+
+
+def row_keys(X: Any, y: np.ndarray, multipliers: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its values."""
     n_columns = X.shape[1] + y.shape[1]
-    multipliers = rng.randint(0, 2**63, size=X.shape[1] + 1, dtype=np.uint64) * np.uint64(2)
-    multipliers = np.resize(multipliers + np.uint64(1), n_columns)
+    multipliers = np.resize(multipliers, n_columns)
 
     def hashed(rows: slice) -> np.ndarray:
         values = np.empty((rows.stop - rows.start, n_columns))

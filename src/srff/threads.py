@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
@@ -26,9 +26,9 @@ class Threads:
         self.n_threads = n_threads
         self._executor: ThreadPoolExecutor | None = None
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """``function(item)`` in the order of the items; at most ``n_threads + 1`` results wait."""
-        if self.n_threads == 1 or len(items) == 1:
+        if self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1):
             yield from map(function, items)
             return
         if self._executor is None:

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff.arrays import HostScoreMixin, to_host
-from srff.problem import DEFAULT_VALIDATION
-from srff.rows import row_keys, split_rows
+from srff.layouts import DEFAULT_VALIDATION
+from srff.rows import key_multipliers, row_keys, split_rows
 from srff.search import lowest
 
 N_CANDIDATES = 50
@@ -93,7 +93,8 @@ class Baseline(HostScoreMixin, BaseEstimator):
             return X, y, *self._validate(*self.validation, reset=False)
         held = np.zeros(X.shape[0], dtype=bool)
         if self._has_choices:
-            held = split_rows(row_keys(X, y[:, None], rng), None, DEFAULT_VALIDATION)
+            keys = row_keys(X, y[:, None], key_multipliers(rng, X.shape[1]))
+            held = split_rows(keys, None, DEFAULT_VALIDATION)
         return X[~held], y[~held], X[held], y[held]
 
     def _validate(self, X: Any, y: Any, **checks: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from srff.engines.base import Engine, Standardisation, total_weight
 from srff.engines.device import DeviceEngine, rows_in_block
 from srff.engines.local import LocalEngine
 from srff.engines.plan import BlockPlan, Rows, parse_memory
+from srff.engines.stream import StreamEngine
 
 __all__ = [
     "BlockPlan",
@@ -20,6 +21,7 @@ __all__ = [
     "LocalEngine",
     "Rows",
     "Standardisation",
+    "StreamEngine",
     "make_engine",
     "parse_memory",
     "total_weight",

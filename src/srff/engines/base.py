@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +18,10 @@ from srff.transforms import Transform
 
 BlockFunction = Callable[[Array, Array, Array | None], tuple[Array, ...]]
 """From one block (X, Y, weight) to the arrays that are summed over blocks."""
+
+
+Block = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""``X'`` (columns x rows), ``Y`` and the weights of some rows, standardised."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +227,15 @@ class Engine(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def add(total: list[np.ndarray], parts: Sequence[Array]) -> None:
+    """Add a block's arrays to float64 totals in place."""
+    if not total:
+        total.extend(np.array(part, dtype=np.float64) for part in parts)
+    else:
+        for sum_, part in zip(total, parts, strict=True):
+            sum_ += part
 
 
 def picked(X: Any, rows: Rows, columns: np.ndarray | None) -> np.ndarray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from srff.engines.base import (
+    Block,
     BlockFunction,
     Engine,
     Standardisation,
+    add,
     picked,
     standardised_inputs,
     total_weight,
@@ -44,7 +45,7 @@ class LocalEngine(Engine):
         self._standardisation, self._dtype = standardisation, np.dtype(dtype)
         self._rows = plan.blocks(X.shape[0], rows)
         self._pool = Threads(n_threads)
-        self._blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] | None = None
+        self._blocks: list[Block] | None = None
         if plan.cached:
             self._blocks = list(self._pool.map(self._prepare, self._rows))
             self._data = None
@@ -53,9 +54,7 @@ class LocalEngine(Engine):
         """Stop the threads."""
         self._pool.close()
 
-    def _prepare(
-        self, rows: Rows, columns: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _prepare(self, rows: Rows, columns: np.ndarray | None = None) -> Block:
         assert self._data is not None
         X, Y, weight = self._data
         s, dtype = self._standardisation, self._dtype
@@ -63,9 +62,7 @@ class LocalEngine(Engine):
         w = None if weight is None else weight[rows].astype(dtype)
         return inputs, s.targets(Y[rows], dtype), w
 
-    def _block(
-        self, k: int, columns: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _block(self, k: int, columns: np.ndarray | None) -> Block:
         """``X'``, ``Y`` and the weights of one block, in some of the columns."""
         if self._blocks is None:
             return self._prepare(self._rows[k], columns)
@@ -80,20 +77,11 @@ class LocalEngine(Engine):
             total: list[np.ndarray] = []
             for k in blocks:
                 X, Y, weight = self._block(k, columns)
-                _add(total, function(X.T, Y, weight))
+                add(total, function(X.T, Y, weight))
             return total
 
         self.n_passes += 1
         total: list[np.ndarray] = []
         for parts in self._pool.map(shard_sum, shards(len(self._rows))):
-            _add(total, parts)
+            add(total, parts)
         return total
-
-
-def _add(total: list[np.ndarray], parts: Sequence[Array]) -> None:
-    """Add a block's arrays to float64 totals in place."""
-    if not total:
-        total.extend(np.array(part, dtype=np.float64) for part in parts)
-    else:
-        for sum_, part in zip(total, parts, strict=True):
-            sum_ += part

@@ -1,0 +1,282 @@
+"""Where the rows of a fit are, which of them train and which judge: the engines for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from srff.engines import (
+    BlockPlan,
+    Engine,
+    Standardisation,
+    StreamEngine,
+    make_engine,
+    total_weight,
+)
+from srff.rows import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+from srff.sources import ArraySource, Source
+from srff.sources.base import whole
+from srff.standardise import Moments, moments
+from srff.survey import Survey, survey
+
+VALIDATION_ROWS = 20_000
+"""Most rows that models are judged on: enough to tell a hundredth of the error from chance."""
+
+SAMPLE_ROWS = 50_000
+"""Most rows of a stream that are held for descents on a part of the rows."""
+
+FEWEST = 1000
+"""Fewest rows of a sample, however little memory is allowed."""
+
+CACHE_BYTES = 2e9
+"""Bytes of standardised blocks of a stream that are kept where there is no ``memory_limit``."""
+
+STREAM_ROWS = 100_000
+"""Up to so many rows are held in memory; more are gone through piece by piece."""
+
+MERGE_ROWS = 2000
+"""Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
+an order of their own: a table gives the same bits whatever its order."""
+
+DEFAULT_VALIDATION = 0.2
+FEW_HELD, MOST_HELD = 30, 0.4
+"""With few rows more of them are held out: so many, but at most such a share."""
+
+Pair = tuple[Any, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How engines compute."""
+
+    n_components: int
+    dtype: np.dtype
+    device: str
+    n_threads: int
+    memory_limit: float | None
+
+
+class Layout(Protocol):
+    """The rows of a fit.
+
+    ``refit`` says that validation rows were taken from the training rows and come back for the
+    last solve; ``n`` is the sum of the training rows' weights.
+    """
+
+    n_rows: int
+    n_features: int
+    inputs: Moments
+    targets: Moments
+    n_training: int
+    n: float
+    refit: bool
+    judges: bool
+    """Whether there are validation rows."""
+    n_passes: int
+    """Passes over all rows that it took to get here."""
+
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of at most so many distinct rows, as they are."""
+
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """The training rows, or the ``most`` of highest keys."""
+
+    def validation(self, s: Standardisation, options: Options) -> Engine:
+        """The rows that judge."""
+
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """Every row that may be learned from, for a single pass."""
+
+
+class MemoryLayout:
+    """Arrays, split by the keys of their rows."""
+
+    n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
+
+    def __init__(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray | None,
+        multipliers: np.ndarray,
+        validation: float | str | Pair | None,
+        n_threads: int,
+    ) -> None:
+        keys = row_keys(X, Y, multipliers, n_threads)
+        if X.shape[0] <= MERGE_ROWS:
+            X, Y, weight, keys = merge_rows(X, Y, weight, keys)
+        self.n_rows, self.n_features = X.shape
+        self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
+        self._data, self._keys = (X, Y, weight), keys
+        self._kept: np.ndarray | None = None
+        self._judges: tuple[Any, ...] | None = None
+        self.refit = False
+        if isinstance(validation, str):
+            validation = default_validation(self.n_rows)
+        if isinstance(validation, float):
+            out = split_rows(keys, weight, validation)
+            if out.any():
+                self._kept, left = np.flatnonzero(~out), np.flatnonzero(out)
+                self._judges = (X, Y, weight, left[highest(keys[left], VALIDATION_ROWS)])
+                self.refit = True
+        elif validation is not None:
+            self._judges = judging_pair(validation, multipliers, n_threads)
+        self.judges = self._judges is not None
+        self.n_training = self.n_rows if self._kept is None else self._kept.size
+        self.n = total_weight(X, weight, self._kept)
+
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of at most so many distinct rows."""
+        return self._data[0][np.sort(sample_rows(self._keys, size))]
+
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """The training rows, or some of them."""
+        rows = self._kept
+        if most is not None:
+            chosen = highest(self._keys if rows is None else self._keys[rows], most)
+            rows = chosen if rows is None else rows[chosen]
+        return make_engine(*self._data, s, rows=rows, **vars(options))
+
+    def validation(self, s: Standardisation, options: Options) -> Engine:
+        """The rows that judge."""
+        assert self._judges is not None
+        X, Y, weight, rows = self._judges
+        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
+
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """All rows."""
+        return make_engine(*self._data, s, cached=False, **vars(options))
+
+
+class StreamLayout:
+    """A source: the highest keys are the sample, the lowest judge, all are gone through again."""
+
+    n_passes = 1
+
+    def __init__(
+        self,
+        source: Source,
+        surveyed: Survey,
+        multipliers: np.ndarray,
+        validation: float | str | Pair | None,
+        n_threads: int,
+    ) -> None:
+        self._source, self._survey = source, surveyed
+        self.n_rows, self.n_features = surveyed.n_rows, source.n_features
+        self.inputs, self.targets = surveyed.inputs, surveyed.targets
+        self.refit, held, self.n_training = False, 0.0, self.n_rows
+        self._judges: tuple[Any, ...] | None = None
+        if isinstance(validation, str):
+            validation = default_validation(self.n_rows)
+        if isinstance(validation, float):
+            low = surveyed.low
+            low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
+            self._judges = (low.X, low.Y, low.weight, None)
+            held = total_weight(low.X, low.weight, None)
+            self.n_training -= low.keys.size
+            self.refit = True
+        elif validation is not None:
+            self._judges = judging_pair(validation, multipliers, n_threads)
+        self.judges = self._judges is not None
+        self.n = surveyed.inputs.total - held
+
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of the highest keys."""
+        high = self._survey.high
+        _, first = np.unique(~high.keys, return_index=True)
+        return high.X[first[:size]]
+
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """Rows of the sample; or all, less those that are held out: sums can be subtracted."""
+        if most is None:
+            engine = self._stream(s, options, cached=True)
+            if self.refit:
+                engine.subtract(self.validation(s, replace(options, device="cpu")), self.n)
+            return engine
+        high = self._survey.high
+        rows = highest(high.keys, most)
+        return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
+
+    def validation(self, s: Standardisation, options: Options) -> Engine:
+        """The rows that judge."""
+        assert self._judges is not None
+        X, Y, weight, rows = self._judges
+        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
+
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """All rows."""
+        return self._stream(s, options, cached=False)
+
+    def _stream(self, s: Standardisation, options: Options, cached: bool) -> StreamEngine:
+        o, found = options, self._survey
+        plan = BlockPlan.choose(
+            self.n_rows, self.n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
+        )
+        room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
+        return StreamEngine(
+            self._source,
+            found.sizes,
+            found.inputs.total,
+            s,
+            plan,
+            o.dtype,
+            o.n_threads,
+            room if cached else 0.0,
+        )
+
+
+def judging_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
+    """A user's own validation rows, a sample of them if they are many."""
+    X, Y = pair
+    rows = None
+    if Y.shape[0] > VALIDATION_ROWS:
+        rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
+    return X, Y, None, rows
+
+
+def default_validation(n_rows: int) -> float:
+    """The share of the rows that is held out unless told otherwise."""
+    share = np.clip(FEW_HELD / n_rows, DEFAULT_VALIDATION, MOST_HELD)
+    return float(min(share, VALIDATION_ROWS / n_rows))
+
+
+def array_layout(
+    X: Any,
+    Y: np.ndarray,
+    weight: np.ndarray | None,
+    rng: np.random.RandomState,
+    validation: float | str | Pair | None,
+    device: str,
+    n_threads: int,
+    memory_limit: float | None = None,
+) -> Layout:
+    """The layout of arrays; many rows on a CPU as a source."""
+    if X.shape[0] > STREAM_ROWS and device == "cpu":
+        source = ArraySource(X, Y, weight)
+        return source_layout(source, rng, validation, n_threads, memory_limit)
+    multipliers = key_multipliers(rng, X.shape[1])
+    return MemoryLayout(X, Y, weight, multipliers, validation, n_threads)
+
+
+def source_layout(
+    source: Source,
+    rng: np.random.RandomState,
+    validation: float | str | Pair | None,
+    n_threads: int,
+    memory_limit: float | None = None,
+) -> Layout:
+    """The layout of a source; few rows are held in memory."""
+    multipliers = key_multipliers(rng, source.n_features)
+    few = whole(source, STREAM_ROWS)
+    if few is not None:
+        return MemoryLayout(*few, multipliers, validation, n_threads)
+    n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS
+    if memory_limit is not None:
+        # Rows, their standardised copies and what is made of them on the way take a third.
+        fitting = int(memory_limit / 3 / (4 * 8 * (source.n_features + 2)))
+        share = min(1.0, fitting / (n_high + n_low))
+        n_high, n_low = (min(n, max(int(share * n), FEWEST)) for n in (n_high, n_low))
+    found = survey(source, multipliers, n_high, n_low, n_threads)
+    return StreamLayout(source, found, multipliers, validation, n_threads)

@@ -1,0 +1,42 @@
+"""Where rows come from: arrays, files, blocks."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from srff.sources.arrays import ArraySource
+from srff.sources.base import BadValue, Chunk, Piece, Source
+from srff.sources.blocks import BlockSource
+from srff.sources.tables import TableSource
+
+__all__ = [
+    "ArraySource",
+    "BadValue",
+    "BlockSource",
+    "Chunk",
+    "Piece",
+    "Source",
+    "TableSource",
+    "as_source",
+]
+
+
+def as_source(X: Any, y: Any, sample_weight: Any = None) -> Source | None:
+    """The source of files or of blocks; None for arrays and data frames."""
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, str | os.PathLike) or (
+        isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X)
+    ):
+        if not isinstance(y, str):
+            raise ValueError(f"y={y!r} must be the name of the target's column in the files.")
+        if sample_weight is not None and not isinstance(sample_weight, str):
+            raise ValueError("sample_weight must be the name of a column in the files, or None.")
+        return TableSource(X, y, sample_weight)
+    if y is None and isinstance(X, Iterable) and not hasattr(X, "__array__"):
+        first = next(iter(X), None) if iter(X) is not X else None
+        if iter(X) is X or (isinstance(first, tuple) and len(first) == 2):
+            if sample_weight is not None:
+                raise ValueError("sample_weight must be None for an iterable of blocks (X, y).")
+            return BlockSource(X)
+    return None

@@ -1,0 +1,273 @@
+"""Rows from files and from blocks: the same model as from memory, and errors that say where."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+from srff import SRFFRegressor, layouts
+from srff.engines import Standardisation, StreamEngine
+from srff.engines.plan import BlockPlan
+from srff.engines.stream import PairwiseSum, add_sums
+from srff.rows import highest, key_multipliers, row_keys
+from srff.sources import ArraySource, BlockSource, TableSource, arrays
+from srff.standardise import merged, moments
+from srff.survey import survey
+from srff.transforms import Standardise
+
+QUICK = {"n_components": 30, "max_iter": 6, "random_state": 0, "refine": "metric"}
+NAMES = [f"x{i}" for i in range(6)]
+
+
+def rows(n=900, seed=0, dtype=np.float64):
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((n, 6)).astype(dtype)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, n)
+
+
+def table(X, y):
+    return pa.table({name: X[:, i] for i, name in enumerate(NAMES)} | {"y": y})
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Small enough limits that a few hundred rows are a stream."""
+    monkeypatch.setattr(layouts, "STREAM_ROWS", 300)
+    monkeypatch.setattr(layouts, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(layouts, "VALIDATION_ROWS", 150)
+    monkeypatch.setattr(arrays, "PIECE_ROWS", 128)
+
+
+def same_model(one, other):
+    for name in ("scale_", "coef_", "frequencies_", "offsets_", "center_", "spread_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def write(folder, X, y, kind, size=128):
+    """The rows in files of one kind; Parquet's row groups are the pieces of an array."""
+    path = folder / f"table.{kind}"
+    if kind == "parquet":
+        parquet.write_table(table(X, y), path, row_group_size=size)
+    elif kind == "feather":
+        feather.write_feather(table(X, y), path)
+    elif kind == "csv.gz":
+        with pa.CompressedOutputStream(path, "gzip") as stream:
+            csv.write_csv(table(X, y), stream)
+    else:
+        csv.write_csv(table(X, y), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "csv.gz"])
+def test_few_rows_of_a_file_give_the_bits_of_memory(tmp_path, kind):
+    X, y = rows(300)
+    path = write(tmp_path, X, y, kind)
+    from_file = SRFFRegressor(**QUICK).fit(str(path), "y")
+    same_model(from_file, SRFFRegressor(**QUICK).fit(X, y))
+    assert from_file.feature_names_in_.tolist() == NAMES
+    assert from_file.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    np.testing.assert_array_equal(from_file.predict(pd.DataFrame(X, columns=NAMES)).shape, (300,))
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "alternating", "refine": None, "tol": 1e-2}])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_memory_files_and_blocks_give_the_same_bits(tmp_path, short, options, n_jobs):
+    X, y = rows()
+    settings = QUICK | options | {"n_jobs": n_jobs}
+    memory = SRFFRegressor(**QUICK | options, n_jobs=1).fit(X, y)
+    assert {0, 1, 2} <= set(memory.get_support(indices=True))
+    path = write(tmp_path, X, y, "parquet")
+    same_model(SRFFRegressor(**settings).fit(path, "y"), memory)
+    blocks = [(X[i : i + 128], y[i : i + 128]) for i in range(0, 900, 128)]
+    same_model(SRFFRegressor(**settings).fit(blocks), memory)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    same_model(SRFFRegressor(**settings).fit(mapped, y), memory)
+
+
+def test_a_memory_limit_reads_again_and_changes_no_bit(tmp_path, short):
+    X, y = rows()
+    options = {"n_components": 20, "solver": "alternating", "refine": None, "tol": 1e-2}
+    path = write(tmp_path, X, y, "parquet")
+    free = SRFFRegressor(**options, random_state=0).fit(path, "y")
+    tight = SRFFRegressor(**options, random_state=0, memory_limit="400kB", n_jobs=1).fit(path, "y")
+    same_model(tight, free)
+
+
+def test_a_folder_of_files_in_any_order_of_columns(tmp_path, short):
+    X, y = rows()
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for k, i in enumerate(range(0, 900, 128)):
+        part = table(X[i : i + 128], y[i : i + 128])
+        part = part.select(part.column_names[::-1] if k % 2 else part.column_names)
+        parquet.write_table(part, parts / f"part-{k}.parquet")
+    parquet.write_table(table(X[:0], y[:0]), parts / "part-9.parquet")
+    (parts / "_SUCCESS").write_text("")
+    memory = SRFFRegressor(**QUICK).fit(X, y)
+    for paths in (parts, str(parts / "*.parquet"), sorted(parts.glob("*.parquet"))):
+        same_model(SRFFRegressor(**QUICK).fit(paths, "y"), memory)
+
+
+def test_a_weight_column_is_a_weight(tmp_path):
+    X, y = rows(300)
+    w = np.random.RandomState(1).randint(1, 4, 300).astype(float)
+    parquet.write_table(table(X, y).append_column("w", pa.array(w)), tmp_path / "t.parquet")
+    from_file = SRFFRegressor(**QUICK).fit(tmp_path / "t.parquet", "y", sample_weight="w")
+    same_model(from_file, SRFFRegressor(**QUICK).fit(X, y, sample_weight=w))
+
+
+def test_rows_of_weight_zero_do_not_count_and_negative_ones_are_named(tmp_path, short):
+    X, y = rows()
+    w = np.random.RandomState(1).randint(0, 3, 900).astype(float)
+    path = tmp_path / "t.parquet"
+    parquet.write_table(table(X, y).append_column("w", pa.array(w)), path, row_group_size=128)
+    model = SRFFRegressor(**QUICK).fit(path, "y", sample_weight="w")
+    assert model.get_support(indices=True).tolist() == [0, 1, 2]
+    X[w == 0] = 1e6
+    parquet.write_table(table(X, y).append_column("w", pa.array(w)), path, row_group_size=128)
+    same_model(SRFFRegressor(**QUICK).fit(path, "y", sample_weight="w"), model)
+    w[300] = -1
+    parquet.write_table(table(X, y).append_column("w", pa.array(w)), path, row_group_size=128)
+    with pytest.raises(ValueError, match=r"row group 2: the weight is -1\.0 in row 44"):
+        SRFFRegressor(**QUICK).fit(path, "y", sample_weight="w")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_bad_value_is_named_with_file_row_group_and_column(tmp_path, short, value):
+    X, y = rows(128 * 20)
+    X[128 * 17 + 5, 3] = value
+    path = write(tmp_path, X, y, "parquet")
+    what = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(
+        ValueError, match=rf"t.*parquet, row group 17: column 'x3' .*{what} in row 5"
+    ):
+        SRFFRegressor(**QUICK).fit(path, "y")
+    y[3] = value
+    path = write(tmp_path, np.zeros_like(X), y, "parquet")
+    with pytest.raises(ValueError, match="row group 0: the target holds"):
+        SRFFRegressor(**QUICK).fit(path, "y")
+
+
+def test_files_that_do_not_fit_together_are_named(tmp_path):
+    X, y = rows(100)
+    one, two = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    parquet.write_table(table(X, y), one)
+    parquet.write_table(table(X, y).drop(["x2"]), two)
+    with pytest.raises(ValueError, match=r"b\.parquet: there is no column 'x2'"):
+        SRFFRegressor(**QUICK).fit([one, two], "y")
+    text = table(X, y).set_column(1, "x1", pa.array(["a"] * 100))
+    parquet.write_table(text, two)
+    with pytest.raises(ValueError, match=r"b\.parquet: column 'x1' holds string, not numbers"):
+        SRFFRegressor(**QUICK).fit([one, two], "y")
+    with pytest.raises(ValueError, match=r"a\.parquet: there is no column 'z'"):
+        SRFFRegressor(**QUICK).fit(one, "z")
+    two.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"b\.parquet: the file is empty"):
+        SRFFRegressor(**QUICK).fit([one, two], "y")
+    two.write_bytes(one.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=r"b\.parquet: cannot be read as parquet"):
+        SRFFRegressor(**QUICK).fit([one, two], "y")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        SRFFRegressor(**QUICK).fit(tmp_path / "nowhere.parquet", "y")
+    with pytest.raises(ValueError, match="name of the target's column"):
+        SRFFRegressor(**QUICK).fit(one, y)
+    (tmp_path / "table.txt").write_text("1")
+    with pytest.raises(ValueError, match="unknown kind of file"):
+        SRFFRegressor(**QUICK).fit(tmp_path / "table.txt", "y")
+
+
+@pytest.mark.parametrize("change", ["written", "removed"])
+def test_a_file_that_changes_between_passes_is_named(tmp_path, short, change):
+    X, y = rows()
+    path = write(tmp_path, X, y, "parquet")
+    done = []
+
+    def meddle(progress):
+        if not done:
+            done.append(1)
+            path.unlink()
+            if change == "written":
+                write(tmp_path, 2 * X, y, "parquet")
+
+    error = ValueError if change == "written" else FileNotFoundError
+    with pytest.raises(error, match=r"table\.parquet"):
+        SRFFRegressor(**QUICK, callback=meddle).fit(path, "y")
+
+
+def test_blocks_are_checked():
+    X, y = rows(50)
+    with pytest.raises(ValueError, match="only once"):
+        SRFFRegressor(**QUICK).fit((X, y) for _ in range(2))
+    with pytest.raises(ValueError, match="Block 1 has 5 columns, the first one has 6"):
+        SRFFRegressor(**QUICK).fit([(X, y), (X[:, :5], y)])
+    with pytest.raises(ValueError, match="Block 1 has X of shape"):
+        SRFFRegressor(**QUICK).fit([(X, y), (X, y[:3])])
+    with pytest.raises(ValueError, match="empty"):
+        BlockSource([])
+
+
+def test_a_survey_finds_what_the_whole_array_has():
+    X, y = rows(1000, dtype=np.float32)
+    Y = y[:, None]
+    multipliers = key_multipliers(np.random.RandomState(0), 6)
+    keys = row_keys(X, Y, multipliers)
+    blocks = [(X[i : i + 90], y[i : i + 90]) for i in range(0, 1000, 90)]
+    for n_threads in (1, 4):
+        found = survey(BlockSource(blocks), multipliers, 120, 70, n_threads)
+        assert found.n_rows == 1000
+        np.testing.assert_array_equal(np.sort(found.high.keys), np.sort(keys[highest(keys, 120)]))
+        np.testing.assert_array_equal(np.sort(~found.low.keys), np.sort(keys)[:70])
+        np.testing.assert_array_equal(found.high.X, X[np.argsort(~keys)[:120]])
+        whole = moments(X)
+        np.testing.assert_allclose(found.inputs.mean, whole.mean, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found.inputs.spread, whole.spread, rtol=1e-9)
+
+
+@pytest.mark.parametrize("magnitude", [1e-200, 1.0, 1e200])
+def test_moments_of_parts_are_those_of_the_whole(magnitude):
+    X = np.random.RandomState(0).normal([0, 5, -3], 1.0, (500, 3)) * magnitude
+    whole, parts = moments(X), merged([moments(X[:100]), moments(X[100:130]), moments(X[130:])])
+    for name in ("total", "low", "high", "mean", "spread"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-10)
+
+
+def test_rows_that_are_subtracted_leave_the_sums_of_the_others():
+    X, y = rows(600)
+    Y = y[:, None]
+    s = Standardisation(Standardise(np.zeros(6), np.ones(6)), np.zeros(1), 1.0)
+    W, b = np.random.RandomState(0).standard_normal((6, 8)), np.arange(8.0)
+
+    def engine(X, Y):
+        plan = BlockPlan(64, cached=False)
+        sizes = tuple(p.X.shape[0] for p in ArraySource(X, Y).pieces())
+        return StreamEngine(ArraySource(X, Y), sizes, len(X), s, plan, np.dtype(np.float64))
+
+    with engine(X, Y) as all_, engine(X[:200], Y[:200]) as some, engine(X[200:], Y[200:]) as rest:
+        all_.subtract(some, 400)
+        left, right = all_.statistics(W, b), rest.statistics(W, b)
+        np.testing.assert_allclose(left.G, right.G, rtol=1e-10, atol=1e-10)
+        assert (left.n, left.s) == (right.n, pytest.approx(right.s))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 21])
+def test_pairwise_sums_are_sums(number):
+    parts = np.random.RandomState(0).standard_normal((number, 4))
+    total = PairwiseSum(add_sums)
+    for part in parts:
+        total.add([part.copy()])
+        total.add([])
+    np.testing.assert_allclose(total.result()[0], parts.sum(axis=0), rtol=1e-12)
+    assert PairwiseSum(add_sums).result() is None
+
+
+def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):
+    X, y = rows(100, dtype=np.float32)
+    source = TableSource(write(tmp_path, X, y, "parquet"), "y")
+    assert source.n_rows == 100
+    (chunk,) = next(iter(source.pieces())).chunks(np.array([4, 1]))
+    assert chunk.X.dtype == np.float32
+    np.testing.assert_array_equal(chunk.X, X[:, [4, 1]])
