@@ -236,12 +236,14 @@ def test_a_gpu_finds_the_variables_of_the_built_in_problems(make, n):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     X, y = make(n, random_state=0)
-    on_cpu = SRFFRegressor(random_state=0).fit(X, y)
-    on_gpu = SRFFRegressor(random_state=0, device="cuda").fit(X, y)
+    # Enough rows to judge by that every variable is clearly missed.
+    options = {"random_state": 0, "validation": make(5000, random_state=1)}
+    on_cpu = SRFFRegressor(**options).fit(X, y)
+    on_gpu = SRFFRegressor(**options, device="cuda").fit(X, y)
     np.testing.assert_array_equal(on_gpu.get_support(), on_cpu.get_support())
     there = pickle.loads(pickle.dumps(on_gpu)).predict(X)
     assert type(there) is np.ndarray
-    assert np.std(there - on_cpu.predict(X)) < 0.2 * np.std(y)
+    assert np.std(there - on_cpu.predict(X)) < 0.3 * np.std(y)
 
 
 def test_validation_rows_of_ones_own_are_not_learned_from(fitted):

@@ -11,7 +11,7 @@ from pyarrow import csv, feather, parquet
 from srff import SRFFRegressor, layouts
 from srff.engines import Standardisation, StreamEngine
 from srff.engines.plan import BlockPlan
-from srff.engines.stream import PairwiseSum, add_sums
+from srff.engines.stream import TreeSum
 from srff.rows import highest, key_multipliers, row_keys
 from srff.sources import ArraySource, BlockSource, TableSource, arrays
 from srff.standardise import merged, moments
@@ -253,15 +253,15 @@ def test_rows_that_are_subtracted_leave_the_sums_of_the_others():
         assert (left.n, left.s) == (right.n, pytest.approx(right.s))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 21])
-def test_pairwise_sums_are_sums(number):
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 21, 64])
+def test_sums_of_groups_are_sums(number):
     parts = np.random.RandomState(0).standard_normal((number, 4))
-    total = PairwiseSum(add_sums)
+    total = TreeSum(fan=4)
     for part in parts:
         total.add([part.copy()])
         total.add([])
     np.testing.assert_allclose(total.result()[0], parts.sum(axis=0), rtol=1e-12)
-    assert PairwiseSum(add_sums).result() is None
+    assert TreeSum().result() == []
 
 
 def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):

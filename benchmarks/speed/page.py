@@ -62,6 +62,8 @@ own is about 1.0.
 
 ![Seconds of a fit against rows, inputs and features](speed-growth.svg)
 
+A hollow point is a fit that other work on the machine disturbed, marked \\* in the tables.
+
 {growth}
 
 The search is on samples of at most 10,000 rows and the last descents on at most 50,000; what every
@@ -492,6 +494,8 @@ def draw_growth(rows: Sequence[Row], path: Path) -> None:
     plt = pyplot()
     figure, panels = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
     labels = {"n": "rows n, d = 18", "d": "inputs d, n = 50,000", "D": "features D, n = 50,000"}
+    times = [value(row, "seconds") for row in good(rows)] or [1.0]
+    heights = min(times) / 2, max(times) * 2
     for axes, (what, label) in zip(panels, labels.items(), strict=True):
         colours = iter(COLOURS)
         for where in places(rows):
@@ -503,9 +507,19 @@ def draw_growth(rows: Sequence[Row], path: Path) -> None:
                 if what == "n":
                     name += f": n^{slope(points):.2f}"
                 x, y = ([value(r, k) for r in points] for k in (what, "seconds"))
-                axes.plot(x, y, "o-", color=next(colours), markersize=5, linewidth=1.5, label=name)
+                colour = next(colours)
+                axes.plot(x, y, "o-", color=colour, markersize=5, linewidth=1.5, label=name)
+                for row in points:
+                    if value(row, "other_load") > DISTURBED:  # a hollow point
+                        at = value(row, what), value(row, "seconds")
+                        axes.plot(*at, "o", color=colour, markerfacecolor="white", markersize=5)
         axes.set(xscale="log", yscale="log", xlabel=label, ylabel="seconds of a fit")
-        axes.set_ylim(bottom=1)
+        ticks = sorted({value(row, what) for row in good(rows) if what in row["what"].split()})
+        axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.minorticks_off()
+        axes.set_yticks([t for t in (1, 3, 10, 30, 100, 300, 1000, 3000) if t < heights[1]])
+        axes.set_ylim(*heights)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         if axes.get_legend_handles_labels()[0]:

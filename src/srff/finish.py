@@ -113,9 +113,9 @@ def finish(
         models += [*metrics, *low]
     if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
         dense = [m for m in models if m.kind != "low order"]
-        models += _wide(view, engine, more, best_of(dense), plan, tick)
+        models += _wide(view, more, best_of(dense), plan, tick)
         if best_of(low).validation_error < best_of(dense).validation_error:
-            models += _wide(view, engine, more, best_of(low), plan, tick)
+            models += _wide(view, more, best_of(low), plan, tick)
     if "frequencies" in plan.kinds:
         models += _free(view, engine, more, best_of([*metrics, *low]), plan, tick)
     models.append(_blend(models, view))
@@ -159,12 +159,10 @@ def _further(view: View, more: Engine, model: Model, plan: Plan, tick: Tick) -> 
     return grown(view, more, model, share * model.alpha, plan.effort.half(), tick)
 
 
-def _wide(
-    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
-) -> list[Model]:
+def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
     """The same metric with many features, from quasi-random draws, for several kernels.
 
-    Kernels are compared with fewer features and rows; the best one then gets all.
+    Kernels are compared with fewer features; the best one then gets all.
     """
     k = start.columns.size
     sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(plan.rng.randint(2**31)))
@@ -177,7 +175,7 @@ def _wide(
     else:
         L = _square(start)
 
-    def fit(tail: float, power: int, alphas: np.ndarray, size: int, engine: Engine) -> Model:
+    def fit(tail: float, power: int, alphas: np.ndarray, size: int) -> Model:
         tick()
         begun = perf_counter()
         W = STRETCH**power * (L @ E[:, :size])
@@ -190,12 +188,12 @@ def _wide(
     first = min(WIDE_FIRST, plan.n_wide)
     models, kernels = [], []
     for tail in TAILS:
-        best = fit(tail, 0, alphas, first, engine)
+        best = fit(tail, 0, alphas, first)
         models.append(best)
         kernels.append((tail, 0))
         for direction in (1, -1):
             for power in range(1, MOST_STRETCHED + 1):
-                model = fit(tail, direction * power, alphas, first, engine)
+                model = fit(tail, direction * power, alphas, first)
                 models.append(model)
                 kernels.append((tail, direction * power))
                 if not model.validation_error < best.validation_error:
@@ -203,10 +201,10 @@ def _wide(
                 best = model
             if best is not models[-1 - power]:
                 break  # stretching helped: shrinking will not
-    if plan.n_wide > first or more is not engine:
+    if plan.n_wide > first:
         i = int(np.argmin([m.validation_error for m in models]))
         near = _alphas(models[i], plan, NEAR_ALPHAS)
-        models.append(fit(*kernels[i], near, plan.n_wide, more))
+        models.append(fit(*kernels[i], near, plan.n_wide))
     return models
 
 

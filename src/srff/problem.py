@@ -29,6 +29,26 @@ N_COMPONENTS = 50, 300
 """Least and most random features of ``n_components="auto"``: as many as rows, between these."""
 
 
+LARGEST_SUMS = 2**22
+"""Entries of the sums of one pass over all rows."""
+
+
+def _groups(
+    points: list[tuple[np.ndarray, np.ndarray]], most: int
+) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+    """Runs of points whose sums have at most so many entries together, or of one point."""
+    groups: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    size = 0
+    for point in points:
+        entries = point[1].size ** 2
+        if not groups or size + entries > most:
+            groups.append([])
+            size = 0
+        groups[-1].append(point)
+        size += entries
+    return groups
+
+
 class View:
     """The rows through one transform of the inputs; engines are built when first asked for."""
 
@@ -65,11 +85,14 @@ class View:
     ) -> list[Statistics]:
         """The statistics at several ``(W, b)`` of every row that may be learned from.
 
-        One pass that reads no other column and keeps no row.
+        Passes read no other column and keep no row; one is enough unless the sums are large.
         """
-        self._n_last_passes += 1
+        out: list[Statistics] = []
         with self._layout.everything(self._standardisation, self._options) as engine:
-            return engine.statistics_of_each(points, columns)
+            for group in _groups(points, LARGEST_SUMS):
+                self._n_last_passes += 1
+                out += engine.statistics_of_each(group, columns)
+        return out
 
     @property
     def n_passes(self) -> int:

@@ -64,7 +64,8 @@ class Engine(ABC):
         def block(X: Array, Y: Array, w: Array | None) -> tuple[Array, ...]:
             return tuple(part for V in each for part in features.statistics(X, Y, w, V))
 
-        sums = self._sum(block, self._with_ones(columns))
+        width = max(b.size for _, b in points)
+        sums = self._sum(block, self._with_ones(columns), width)
         return [
             Statistics(G, c, float(s), self.n)
             for G, c, s in zip(sums[::3], sums[1::3], sums[2::3], strict=True)
@@ -207,10 +208,13 @@ class Engine(ABC):
         return indices
 
     @abstractmethod
-    def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+    def _sum(
+        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+    ) -> list[np.ndarray]:
         """Sum ``function`` over all blocks in the order of the rows, in float64.
 
         A block's ``X`` has the inputs and then a column of ones; ``columns`` picks among them.
+        ``width`` says that square arrays of this width are among the sums.
         """
 
     @abstractmethod

@@ -115,7 +115,9 @@ class DeviceEngine(Engine):
     def _index(self, indices: np.ndarray) -> Array:
         return self._torch.as_tensor(indices, device=self._device)
 
-    def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+    def _sum(
+        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+    ) -> list[np.ndarray]:
         self.n_passes += 1
         while True:
             try:

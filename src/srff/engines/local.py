@@ -72,16 +72,21 @@ class LocalEngine(Engine):
     def _parameter(self, array: np.ndarray) -> Array:
         return np.asarray(array, dtype=self._dtype)
 
-    def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+    def _sum(
+        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+    ) -> list[np.ndarray]:
         def shard_sum(blocks: range) -> list[np.ndarray]:
             total: list[np.ndarray] = []
             for k in blocks:
                 X, Y, weight = self._block(k, columns)
-                add(total, function(X.T, Y, weight))
+                parts = function(X.T, Y, weight)
+                if len(blocks) == 1:
+                    return list(parts)
+                add(total, parts)
             return total
 
         self.n_passes += 1
         total: list[np.ndarray] = []
-        for parts in self._pool.map(shard_sum, shards(len(self._rows))):
+        for parts in self._pool.map(shard_sum, shards(len(self._rows), width)):
             add(total, parts)
         return total

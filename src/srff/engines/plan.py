@@ -12,10 +12,11 @@ CACHE_BYTES = 16 * 1024**2
 adding up D x D sums costs little.  One number for every machine, so that the same data are cut into
 the same blocks, and give the same bits, everywhere."""
 
-MIN_ROWS, MAX_ROWS = 64, 4096
+MIN_ROWS, MAX_ROWS = 64, 2048
 FEW_BLOCKS, SHARED_ROWS = 8, 512
 """Blocks that few rows are cut into, so that threads can share them, if blocks have so many."""
 
+WIDE = 1024
 MAX_SHARD = 8
 """Most consecutive blocks that one thread adds up before the sums of shards are added in order."""
 
@@ -97,7 +98,10 @@ class BlockPlan:
         return [slice(i, min(i + self.rows, n_rows)) for i in range(0, n_rows, self.rows)]
 
 
-def shards(n_blocks: int) -> list[range]:
-    """Runs of consecutive blocks, one a task: short for few blocks, so that all threads work."""
-    size = min(max(n_blocks // 16, 1), MAX_SHARD)
+def shards(n_blocks: int, width: int = 0) -> list[range]:
+    """Runs of consecutive blocks, one a task: short for few blocks, so that all threads work.
+
+    Large sums, of ``width`` squared entries, are not held by each thread for itself.
+    """
+    size = 1 if width > WIDE else min(max(n_blocks // 16, 1), MAX_SHARD)
     return [range(i, min(i + size, n_blocks)) for i in range(0, n_blocks, size)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -25,8 +24,8 @@ class StreamEngine(Engine):
     """Pieces of a source over threads; a piece is read, standardised and summed block by block.
 
     Of the first pieces, as many as ``cache_bytes`` has room for, the standardised blocks are kept.
-    The sums of pieces are added in pairs, pairs of pairs and so on in the order of the pieces, so
-    that the bits depend on the pieces alone: not on threads, and not on where pieces are read.
+    The sums of pieces are added in groups and groups of groups in the order of the pieces, so that
+    the bits depend on the pieces alone: not on threads, and not on where pieces are read.
     """
 
     def __init__(
@@ -63,7 +62,9 @@ class StreamEngine(Engine):
     def _parameter(self, array: np.ndarray) -> Array:
         return np.asarray(array, dtype=self._dtype)
 
-    def _sum(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+    def _sum(
+        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+    ) -> list[np.ndarray]:
         def of_piece(item: tuple[int, Piece]) -> list[np.ndarray]:
             number, piece = item
             if number >= self._n_kept:
@@ -76,7 +77,7 @@ class StreamEngine(Engine):
             return block_sum(function, ((X[columns], Y, w) for X, Y, w in kept))
 
         self.n_passes += 1
-        total = PairwiseSum(add_sums)
+        total = TreeSum()
         for sums in self._pool.map(of_piece, enumerate(self._source.pieces())):
             total.add(sums)
         return self._without_held_out(total.result(), function, columns)
@@ -119,37 +120,39 @@ def block_sum(function: BlockFunction, blocks: Iterable[Block]) -> list[np.ndarr
     return total
 
 
-class PairwiseSum:
-    """Things added in pairs, pairs of pairs and so on; no more than log2 of their number are held.
+class TreeSum:
+    """Sums added in groups, groups of groups and so on, each group in order.
 
-    ``two`` adds a later one to an earlier one.
+    Of any number no more than its logarithm are held.
     """
 
-    def __init__(self, two: Callable[[Any, Any], Any]) -> None:
-        self._two = two
-        self._levels: list[Any] = []
+    def __init__(self, fan: int = 16) -> None:
+        self._fan = fan
+        self._levels: list[tuple[int, list[np.ndarray]]] = []
 
-    def add(self, thing: Any) -> None:
-        """The next one."""
-        level = 0
-        while level < len(self._levels) and (held := self._levels[level]) is not None:
-            thing, self._levels[level] = self._two(held, thing), None
-            level += 1
-        if level == len(self._levels):
-            self._levels.append(None)
-        self._levels[level] = thing
+    def add(self, sums: list[np.ndarray]) -> None:
+        """The next one; an empty one, of no rows, takes its place all the same."""
+        for level, (count, total) in enumerate(self._levels):
+            _extend(total, sums)
+            if count + 1 < self._fan:
+                self._levels[level] = count + 1, total
+                return
+            self._levels[level] = 0, []
+            sums = total
+        self._levels.append((1, list(sums)))
 
-    def result(self) -> Any:
-        """The total: what is left over is added from the last to the first; None for nothing."""
-        total: Any = None
-        for held in self._levels:
-            if held is not None:
-                total = held if total is None else self._two(held, total)
+    def result(self) -> list[np.ndarray]:
+        """The total."""
+        total: list[np.ndarray] = []
+        for _, held in self._levels:
+            if held:
+                _extend(held, total)
+                total = held
         return total
 
 
-def add_sums(first: list[np.ndarray], second: list[np.ndarray]) -> list[np.ndarray]:
-    """The sums of two runs of pieces, either of them empty where there were no rows."""
-    if second:
-        add(first, second)
-    return first
+def _extend(total: list[np.ndarray], sums: list[np.ndarray]) -> None:
+    if sums and not total:
+        total.extend(sums)
+    elif sums:
+        add(total, sums)
