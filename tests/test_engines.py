@@ -292,3 +292,16 @@ def test_threads_map_in_order_and_can_be_closed_twice():
     assert list(threads.map(lambda i: i * i, range(20))) == [i * i for i in range(20)]
     threads.close()
     threads.close()
+
+
+def test_threads_are_shared_and_leave_with_their_last_user():
+    before = set(threading.enumerate())
+    one, other = Threads(3), Threads(3)
+    list(one.map(str, range(20)))
+    list(other.map(str, range(20)))
+    assert len(set(threading.enumerate()) - before) <= 3
+    with pytest.raises(ZeroDivisionError):
+        list(one.map(lambda i: 1 // (5 - i), range(20)))
+    assert list(other.map(str, range(20))) == [str(i) for i in range(20)]
+    other.close()
+    assert set(threading.enumerate()) == before

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from typing import Any, Self, TypeVar
+from threading import Lock
+from typing import Any, ClassVar, Self, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -19,8 +20,12 @@ Result = TypeVar("Result")
 class Threads:
     """Ordered map over threads with a bounded look-ahead, which leaves no thread behind.
 
-    With one thread, or one item, the caller's own thread does the work.
+    With one thread, or one item, the caller's own thread does the work.  All that ask for the same
+    number of threads share them: each thread keeps some memory for itself.
     """
+
+    _shared: ClassVar[dict[int, tuple[ThreadPoolExecutor, int]]] = {}
+    _lock: ClassVar[Lock] = Lock()
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -31,17 +36,19 @@ class Threads:
         if self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1):
             yield from map(function, items)
             return
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="srff")
+        executor = self._executor = self._executor or self._acquired()
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
-                waiting.append(self._executor.submit(function, item))
+                waiting.append(executor.submit(function, item))
                 if len(waiting) > self.n_threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
+            for future in waiting:
+                future.cancel()
+            wait(waiting)
             self.close()
             raise
 
@@ -52,10 +59,24 @@ class Threads:
         self.close()
 
     def close(self) -> None:
-        """Cancel what has not begun, wait for what has, stop the threads."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
+        """Stop the threads, unless others use them."""
+        if self._executor is None:
+            return
+        self._executor = None
+        with self._lock:
+            executor, users = self._shared.pop(self.n_threads)
+            if users > 1:
+                self._shared[self.n_threads] = executor, users - 1
+                return
+        executor.shutdown(wait=True)
+
+    def _acquired(self) -> ThreadPoolExecutor:
+        with self._lock:
+            executor, users = self._shared.get(self.n_threads, (None, 0))
+            if executor is None:
+                executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="srff")
+            self._shared[self.n_threads] = executor, users + 1
+            return executor
 
 
 def row_blocks(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:
