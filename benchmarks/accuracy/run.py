@@ -14,7 +14,6 @@ import fnmatch
 import json
 import math
 import os
-import platform
 import shlex
 import signal
 import subprocess
@@ -25,6 +24,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from machines import machine
 
 HERE = Path(__file__).resolve().parent
 COLUMNS = (
@@ -244,22 +245,6 @@ def run(cells: list[Cell], limits: Limits, jobs: int, out: Path) -> None:
         for running in busy:
             os.killpg(running.process.pid, signal.SIGKILL)
             running.process.wait()
-
-
-def machine(device: str) -> str:
-    """The processor, its cores, the memory and, if it is used, the GPU, in words."""
-    text = platform.processor() or platform.machine()
-    cpus = Path("/proc/cpuinfo")
-    if cpus.exists():
-        names = [part for part in cpus.read_text().splitlines() if part.startswith("model name")]
-        text = names[0].partition(":")[2].strip() if names else text
-    memory = os.sysconf("SC_PHYS_PAGES") * PAGE / 2**30
-    text += f", {os.cpu_count()} cores, {memory:.0f} GiB"
-    if device.startswith("cuda"):
-        import torch
-
-        text += f", {torch.cuda.get_device_name(device)}"
-    return text
 
 
 def record(out: Path, argv: Sequence[str], device: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ACCURACY = HERE.parent / "accuracy"
+sys.path.append(str(ACCURACY))
 COLUMNS = (
     "part",
     "what",
@@ -53,19 +54,7 @@ COLUMNS = (
     "machine",
     "versions",
 )
-IDENTITY = (
-    "part",
-    "what",
-    "n",
-    "d",
-    "D",
-    "dtype",
-    "order",
-    "seed",
-    "device",
-    "n_threads",
-    "machine",
-)
+IDENTITY = (*COLUMNS[: COLUMNS.index("seconds")], "machine")
 """A row replaces the one that agrees with it in these."""
 
 Row = dict[str, Any]
@@ -154,22 +143,6 @@ class Load:
 
 
 # --- the results file ----------------------------------------------------------------------------
-
-
-def machine(device: str) -> str:
-    """The processor, its cores, the memory and, if it is used, the GPU, in words."""
-    text = platform.processor() or platform.machine()
-    cpus = Path("/proc/cpuinfo")
-    if cpus.exists():
-        names = [part for part in cpus.read_text().splitlines() if part.startswith("model name")]
-        text = names[0].partition(":")[2].strip() if names else text
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    text += f", {os.cpu_count()} cores, {memory:.0f} GiB"
-    if device.startswith("cuda"):
-        import torch
-
-        text += f", {torch.cuda.get_device_name(device)}"
-    return text
 
 
 def versions(device: str, *more: str) -> dict[str, str]:

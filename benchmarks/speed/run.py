@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Options, Row, identity, machine, put, read, versions, write, written
+from common import HERE, Options, Row, identity, put, read, versions, write, written
+from machines import machine
 
 PARTS = {
     "passes": "passes",

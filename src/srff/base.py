@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from srff import features, parameters
 from srff.arrays import HostScoreMixin, to_host
 from srff.engines import BlockPlan, parse_memory
+from srff.engines.base import standardised_inputs
 from srff.engines.plan import shards
 from srff.kernels import get_kernel
 from srff.layouts import array_layout, source_layout
@@ -90,9 +91,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
 
         def fill(shard: range) -> None:
             for rows in blocks[shard.start : shard.stop]:
-                # Column by column, as the gathered block is: maps and casts run along the rows.
-                U = np.ones((V.shape[0], y[rows].size), dtype=dtype)
-                U[:-1] = self.input_map_(X[rows][:, columns]).T
+                U = standardised_inputs(X[rows][:, columns], self.input_map_, dtype)
                 y[rows] = features.predict(U.T, V, a)
 
         with one_blas_thread(), Threads(n_threads) as threads:
@@ -129,8 +128,8 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             dtype=self.dtype,
             float64_rows=self._float64_rows(),
             device=self.device,
-            n_jobs=self.n_jobs,
-            memory_limit=self.memory_limit,
+            n_threads=n_threads,
+            memory_limit=limit,
         )
 
     def _take_names(self, source: Source) -> None:
@@ -175,7 +174,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
 
     def _ways(self) -> str:
-        """The transforms of the inputs that are prepared; see :func:`srff.problem.prepare`."""
+        """The transforms of the inputs that are prepared; see :func:`srff.problem.assemble`."""
         return "standard"
 
     def _float64_rows(self) -> int:

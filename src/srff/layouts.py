@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Options:
     memory_limit: float | None
 
 
-class Layout(Protocol):
+class Layout(ABC):
     """The rows of a fit.
 
     ``refit`` says that validation rows were taken from the training rows and come back for the
@@ -71,26 +72,37 @@ class Layout(Protocol):
     targets: Moments
     n_training: int
     n: float
-    refit: bool
-    judges: bool
-    """Whether there are validation rows."""
+    refit: bool = False
     n_passes: int
     """Passes over all rows that it took to get here."""
+    _judges: tuple[Any, ...] | None = None
+    """``X``, ``Y``, weights and indices of the rows that judge."""
 
-    def sample(self, size: int) -> np.ndarray:
-        """The inputs of at most so many distinct rows, as they are."""
-
-    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
-        """The training rows, or the ``most`` of highest keys."""
+    @property
+    def judges(self) -> bool:
+        """Whether there are validation rows."""
+        return self._judges is not None
 
     def validation(self, s: Standardisation, options: Options) -> Engine:
         """The rows that judge."""
+        assert self._judges is not None
+        X, Y, weight, rows = self._judges
+        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
 
+    @abstractmethod
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of at most so many distinct rows, as they are."""
+
+    @abstractmethod
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """The training rows, or the ``most`` of highest keys."""
+
+    @abstractmethod
     def everything(self, s: Standardisation, options: Options) -> Engine:
         """Every row that may be learned from, for a single pass."""
 
 
-class MemoryLayout:
+class MemoryLayout(Layout):
     """Arrays, split by the keys of their rows."""
 
     n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
@@ -111,8 +123,6 @@ class MemoryLayout:
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
         self._data, self._keys = (X, Y, weight), keys
         self._kept: np.ndarray | None = None
-        self._judges: tuple[Any, ...] | None = None
-        self.refit = False
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
         if isinstance(validation, float):
@@ -123,7 +133,6 @@ class MemoryLayout:
                 self.refit = True
         elif validation is not None:
             self._judges = judging_pair(validation, multipliers, n_threads)
-        self.judges = self._judges is not None
         self.n_training = self.n_rows if self._kept is None else self._kept.size
         self.n = total_weight(X, weight, self._kept)
 
@@ -139,18 +148,12 @@ class MemoryLayout:
             rows = chosen if rows is None else rows[chosen]
         return make_engine(*self._data, s, rows=rows, **vars(options))
 
-    def validation(self, s: Standardisation, options: Options) -> Engine:
-        """The rows that judge."""
-        assert self._judges is not None
-        X, Y, weight, rows = self._judges
-        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
-
     def everything(self, s: Standardisation, options: Options) -> Engine:
         """All rows."""
         return make_engine(*self._data, s, cached=False, **vars(options))
 
 
-class StreamLayout:
+class StreamLayout(Layout):
     """A source: the highest keys are the sample, the lowest judge, all are gone through again."""
 
     n_passes = 1
@@ -166,8 +169,7 @@ class StreamLayout:
         self._source, self._survey = source, surveyed
         self.n_rows, self.n_features = surveyed.n_rows, source.n_features
         self.inputs, self.targets = surveyed.inputs, surveyed.targets
-        self.refit, held, self.n_training = False, 0.0, self.n_rows
-        self._judges: tuple[Any, ...] | None = None
+        held, self.n_training = 0.0, self.n_rows
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
         if isinstance(validation, float):
@@ -179,7 +181,6 @@ class StreamLayout:
             self.refit = True
         elif validation is not None:
             self._judges = judging_pair(validation, multipliers, n_threads)
-        self.judges = self._judges is not None
         self.n = surveyed.inputs.total - held
 
     def sample(self, size: int) -> np.ndarray:
@@ -198,12 +199,6 @@ class StreamLayout:
         high = self._survey.high
         rows = highest(high.keys, most)
         return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
-
-    def validation(self, s: Standardisation, options: Options) -> Engine:
-        """The rows that judge."""
-        assert self._judges is not None
-        X, Y, weight, rows = self._judges
-        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
 
     def everything(self, s: Standardisation, options: Options) -> Engine:
         """All rows."""

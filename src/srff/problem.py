@@ -223,33 +223,16 @@ def prepare(
     weight: np.ndarray | None,
     rng: np.random.RandomState,
     *,
-    kernel: Kernel,
-    n_components: int | None,
-    budget: float | None,
     validation: float | str | Pair | None,
-    transform: str = "standard",
-    dtype: Any = "auto",
-    float64_rows: int = FLOAT64_ROWS,
     device: str = "cpu",
     n_jobs: int | None = None,
     memory_limit: str | float | None = None,
+    **settings: Any,
 ) -> Problem:
-    """A problem from arrays; all rows have positive weight.  See :func:`assemble`."""
-    limit = parse_memory(memory_limit)
-    layout = array_layout(X, Y, weight, rng, validation, device, count_threads(n_jobs), limit)
-    return assemble(
-        layout,
-        rng,
-        kernel=kernel,
-        n_components=n_components,
-        budget=budget,
-        transform=transform,
-        dtype=dtype,
-        float64_rows=float64_rows,
-        device=device,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-    )
+    """A problem from arrays whose rows all have positive weight; settings of :func:`assemble`."""
+    n_threads, limit = count_threads(n_jobs), parse_memory(memory_limit)
+    layout = array_layout(X, Y, weight, rng, validation, device, n_threads, limit)
+    return assemble(layout, rng, device=device, n_threads=n_threads, memory_limit=limit, **settings)
 
 
 def assemble(
@@ -263,8 +246,8 @@ def assemble(
     dtype: Any = "auto",
     float64_rows: int = FLOAT64_ROWS,
     device: str = "cpu",
-    n_jobs: int | None = None,
-    memory_limit: str | float | None = None,
+    n_threads: int = 1,
+    memory_limit: float | None = None,
 ) -> Problem:
     """Draw ``E`` and ``b``, measure the kernel's width, choose transforms of the inputs.
 
@@ -304,8 +287,8 @@ def assemble(
         n_components,
         block_dtype(dtype, n_rows, float64_rows),
         device,
-        count_threads(n_jobs),
-        parse_memory(memory_limit),
+        n_threads,
+        memory_limit,
     )
     return Problem(
         views={

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from srff.rows import highest, row_keys
-from srff.sources.base import Chunk, Piece, Source, checked
+from srff.sources.base import Piece, Source, checked
 from srff.standardise import Moments, merged, moments
 from srff.threads import Threads
 
@@ -123,16 +123,12 @@ def survey_piece(
         targets.append(moments(chunk.Y, chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
         for i, turned in enumerate((keys, ~keys)):
-            samples[i].append(_picked(turned, chunk, np.flatnonzero(turned >= least[i])))
+            whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
+            samples[i].append(whole.take(np.flatnonzero(turned >= least[i])))
     if not n_rows:
         return None
     high, low = (_best(parts, most) for parts, most in zip(samples, size, strict=True))
     return Survey((n_rows,), merged(inputs), merged(targets), high, low)
-
-
-def _picked(keys: np.ndarray, chunk: Chunk, rows: np.ndarray) -> Sample:
-    w = None if chunk.weight is None else chunk.weight[rows]
-    return Sample(keys[rows], chunk.X[rows], chunk.Y[rows], w)
 
 
 def _best(samples: list[Sample], size: int) -> Sample:

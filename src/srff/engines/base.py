@@ -32,6 +32,10 @@ class Standardisation:
     y_center: np.ndarray
     y_spread: float
 
+    def of(self, columns: np.ndarray | None) -> Transform:
+        """The map of all inputs, or of some; ``columns`` has that of ones last."""
+        return self.inputs if columns is None else self.inputs.take(columns[:-1])
+
     def targets(self, Y: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """A block of targets, standardised in float64, then rounded."""
         return ((Y - self.y_center) / self.y_spread).astype(dtype)
@@ -250,15 +254,12 @@ def picked(X: Any, rows: Rows, columns: np.ndarray | None) -> np.ndarray:
     return X[rows, inputs] if isinstance(rows, slice) else X[rows[:, None], inputs]
 
 
-def standardised_inputs(
-    X: Array, columns: np.ndarray | None, standardisation: Standardisation, dtype: Any
-) -> Array:
-    """``X'`` (columns x rows) of picked rows, standardised in float64, then rounded; then ones.
+def standardised_inputs(X: Array, inputs: Transform, dtype: Any) -> Array:
+    """``X'`` (columns x rows) of some rows, standardised in float64, then rounded; then ones.
 
     Blocks are kept column by column so that taking a few columns copies whole runs of memory.
     """
-    inputs = standardisation.inputs
-    block = (inputs if columns is None else inputs.take(columns[:-1]))(X)
+    block = inputs(X)
     xp = array_namespace(X)
     out = xp.empty((X.shape[1] + 1, X.shape[0]), dtype=dtype, device=device(X))
     out[:-1, :] = block.T

@@ -24,6 +24,7 @@ from srff.engines.base import (
 )
 from srff.engines.plan import MIN_ROWS, BlockPlan
 from srff.features import Array
+from srff.transforms import Transform
 
 BLOCK_ENTRIES = 2**26
 """Entries of a rows x D array on the device: large enough to fill it, small beside its memory."""
@@ -155,24 +156,24 @@ class DeviceEngine(Engine):
         """The blocks one after the other, copied to the device and standardised there."""
         assert self._data is not None
         X, Y, weight = self._data
+        inputs = self._standardisation.of(columns)
         for rows in self._plan.blocks(self._n_rows, self._chosen):
-            inputs = self._inputs(picked(X, rows, columns), columns)
+            block = self._inputs(picked(X, rows, columns), inputs)
             targets = self._standardisation.targets(Y[rows], self._numpy_dtype)
             w = None if weight is None else self._parameter(weight[rows])
-            yield inputs, self._parameter(targets), w
+            yield block, self._parameter(targets), w
 
-    def _inputs(self, raw: np.ndarray, columns: np.ndarray | None) -> Array:
+    def _inputs(self, raw: np.ndarray, inputs: Transform) -> Array:
         """``X'`` of one block on the device."""
         if not self._has_double:
-            s, dtype = self._standardisation, self._numpy_dtype
-            return self._parameter(standardised_inputs(raw, columns, s, dtype))
+            return self._parameter(standardised_inputs(raw, inputs, self._numpy_dtype))
         if self._locks:
             if self._staging is None or not self._staging.takes(raw):
                 self._staging = _Staging(self._torch, self._device, raw)
             raw = self._staging.copied(raw)
         else:
             raw = self._torch.as_tensor(raw, device=self._device)
-        return standardised_inputs(raw, columns, self._standardisation, self._dtype)
+        return standardised_inputs(raw, inputs, self._dtype)
 
     def _retreat(self) -> None:
         """After running out of memory: stream rows that were kept, then make blocks smaller."""

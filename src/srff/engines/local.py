@@ -58,7 +58,7 @@ class LocalEngine(Engine):
         assert self._data is not None
         X, Y, weight = self._data
         s, dtype = self._standardisation, self._dtype
-        inputs = standardised_inputs(picked(X, rows, columns), columns, s, dtype)
+        inputs = standardised_inputs(picked(X, rows, columns), s.of(columns), dtype)
         w = None if weight is None else weight[rows].astype(dtype)
         return inputs, s.targets(Y[rows], dtype), w
 

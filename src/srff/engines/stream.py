@@ -80,11 +80,7 @@ class StreamEngine(Engine):
         total = TreeSum()
         for sums in self._pool.map(of_piece, enumerate(self._source.pieces())):
             total.add(sums)
-        return self._without_held_out(total.result(), function, columns)
-
-    def _without_held_out(
-        self, sums: list[np.ndarray], function: BlockFunction, columns: np.ndarray | None
-    ) -> list[np.ndarray]:
+        sums = total.result()
         if self._less is not None:
             for all_, held in zip(sums, self._less._sum(function, columns), strict=True):
                 all_ -= held
@@ -104,11 +100,12 @@ def standardised_blocks(
     dtype: np.dtype,
 ) -> Iterator[Block]:
     """``X'``, ``Y`` and weights of at most so many rows at a time."""
+    inputs = standardisation.of(columns)
     for chunk in piece.chunks(None if columns is None else columns[:-1]):
         for i in range(0, chunk.X.shape[0], rows):
             block = slice(i, i + rows)
             w = None if chunk.weight is None else chunk.weight[block].astype(dtype)
-            X = standardised_inputs(chunk.X[block], columns, standardisation, dtype)
+            X = standardised_inputs(chunk.X[block], inputs, dtype)
             yield X, standardisation.targets(chunk.Y[block], dtype), w
 
 
