@@ -142,23 +142,22 @@ def two_models(block):
 
 
 def given(xp, block):
-    """X, Y, weight, and the models' arrays and columns, in an array library."""
-    models = [
-        [xp.asarray(p) for p in (features.affine(W, b), a)] for _, W, b, a in two_models(block)
-    ]
+    """X, Y, weight, and the models with the columns that they read, in an array library."""
     last = block["X"].shape[1]
-    columns = [xp.asarray(np.append(c, last)) for c in COLUMNS]
-    return *on(xp, block, "X1", "Y", "weight"), models, columns
+    models = [
+        tuple(xp.asarray(p) for p in (features.affine(W, b), a, np.append(columns, last)))
+        for columns, W, b, a in two_models(block)
+    ]
+    return *on(xp, block, "X1", "Y", "weight"), models
 
 
 def call(xp, block, name):
     """What a function of the low-order and comparing kind returns, as NumPy arrays."""
-    X, Y, weight, models, columns = given(xp, block)
+    X, Y, weight, models = given(xp, block)
     if name in ("difference", "residual_products"):
-        out = getattr(features, name)(X, Y, weight, models, columns)
+        out = getattr(features, name)(X, Y, weight, *models)
     elif name == "permutation_loss":
-        order = xp.asarray(block["order"])
-        out = features.permutation_loss(X, Y, weight, *on(xp, block, "V", "a"), order)
+        out = features.permutation_loss(X, Y, weight, *on(xp, block, "V", "a"))
     else:
         out = getattr(features, name)(X[:, :-1], Y, weight, xp.asarray(FREQUENCIES))
     return [np.asarray(part) for part in out]
@@ -232,7 +231,8 @@ SUMS = [
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_over_rows_agree_with_a_loop_over_rows(xp, block, name, weighted):
-    block["order"] = np.random.RandomState(4).permutation(len(block["X"]))
+    rows = len(block["X"])
+    block["order"] = np.random.RandomState(rows).permutation(rows)
     if not weighted:
         block["weight"] = None
     for left, right in zip(call(xp, block, name), naive(block, name), strict=True):

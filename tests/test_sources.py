@@ -9,9 +9,8 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from srff import SRFFRegressor, layouts
-from srff.engines import Standardisation, StreamEngine
+from srff.engines import Remainder, Standardisation, StreamEngine, stream
 from srff.engines.plan import BlockPlan
-from srff.engines.stream import TreeSum
 from srff.rows import highest, key_multipliers, row_keys
 from srff.sources import ArraySource, BlockSource, TableSource, arrays
 from srff.standardise import merged, moments
@@ -247,21 +246,24 @@ def test_rows_that_are_subtracted_leave_the_sums_of_the_others():
         return StreamEngine(ArraySource(X, Y), sizes, len(X), s, plan, np.dtype(np.float64))
 
     with engine(X, Y) as all_, engine(X[:200], Y[:200]) as some, engine(X[200:], Y[200:]) as rest:
-        all_.subtract(some, 400)
-        left, right = all_.statistics(W, b), rest.statistics(W, b)
+        left, right = Remainder(all_, some, 400).statistics(W, b), rest.statistics(W, b)
         np.testing.assert_allclose(left.G, right.G, rtol=1e-10, atol=1e-10)
         assert (left.n, left.s) == (right.n, pytest.approx(right.s))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 7, 8, 21, 64])
-def test_sums_of_groups_are_sums(number):
-    parts = np.random.RandomState(0).standard_normal((number, 4))
-    total = TreeSum(fan=4)
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 21, 64, 67, 85])
+def test_sums_of_groups_are_sums_in_one_order(number, monkeypatch):
+    monkeypatch.setattr(stream, "FAN", 4)
+    parts = [[part] for part in np.random.RandomState(0).standard_normal((number, 4))]
+    parts[number // 2 : number // 2] = [[], []]  # of no rows
+    total = stream.TreeSum()
     for part in parts:
-        total.add([part.copy()])
-        total.add([])
-    np.testing.assert_allclose(total.result()[0], parts.sum(axis=0), rtol=1e-12)
-    assert TreeSum().result() == []
+        total.add([array.copy() for array in part])
+    all_at_once = stream.tree(parts, stream.added)
+    (sums,) = total.result()
+    np.testing.assert_array_equal(all_at_once[0], sums)
+    np.testing.assert_allclose(sums, np.sum([p for p in parts if p], axis=(0, 1)), rtol=1e-12)
+    assert stream.TreeSum().result() == []
 
 
 def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):

@@ -10,18 +10,27 @@ process over what it has when rows and packages are there.
 from __future__ import annotations
 
 import json
+import os
 import resource
+import shutil
 import sys
+import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from common import ACCURACY, Load
 
 RELEVANT = (0, 3, 5, 7, 11)
 NOISE, BLOCK, TEST_ROWS = 0.3, 200_000, 20_000
+FILE_PIECES, PARTITION_PIECES = 32, 4
+"""Row groups of a Parquet file, and of a partition that a worker reads."""
 
 
 def function(X: np.ndarray) -> np.ndarray:
@@ -30,22 +39,67 @@ def function(X: np.ndarray) -> np.ndarray:
     return np.sin(1.5 * x2) * x4 + np.exp(-(x5**2)) + 0.7 * x1 * x3
 
 
-def draw(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def blocks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows of that function, block by block."""
     rng = np.random.default_rng(0)
-    X, y = np.empty((n, d), dtype), np.empty(n)
     for i in range(0, n, BLOCK):
-        rows = slice(i, min(i + BLOCK, n))
-        X[rows] = rng.standard_normal((rows.stop - i, d), dtype=np.float32)
-        y[rows] = function(X[rows]) + NOISE * rng.standard_normal(rows.stop - i)
+        X = rng.standard_normal((min(BLOCK, n - i), d), dtype=np.float32)
+        yield X, function(X) + NOISE * rng.standard_normal(X.shape[0])
+
+
+def draw(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """All rows as arrays."""
+    X, y, i = np.empty((n, d), dtype), np.empty(n), 0
+    for part, target in blocks(n, d):
+        rows = slice(i, i + target.size)
+        X[rows], y[rows] = part, target
+        i = rows.stop
     return X, y
 
 
+def folder(n: int, d: int) -> Path:
+    """The same rows as Parquet files, written once, in row groups of the pieces of an array."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from srff.sources.arrays import PIECE_ROWS
+
+    root = Path(os.environ.get("SRFF_BENCHMARK_FILES", tempfile.gettempdir()))
+    path = root / f"srff-rows-{n}-{d}"
+    if path.exists():
+        return path
+    unfinished = path.with_name(path.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    left: list[pa.Table] = []
+
+    def write(table: pa.Table, number: int) -> None:
+        parquet.write_table(table, unfinished / f"{number:05}.parquet", row_group_size=PIECE_ROWS)
+
+    number, size = 0, FILE_PIECES * PIECE_ROWS
+    for X, y in blocks(n, d):
+        columns = {f"x{k}": X[:, k] for k in range(d)} | {"y": y.astype(np.float32)}
+        left = [pa.concat_tables([*left, pa.table(columns)])]
+        while left[0].num_rows >= size:
+            write(left[0].slice(0, size), number)
+            left, number = [left[0].slice(size)], number + 1
+    if left[0].num_rows:
+        write(left[0], number)
+    unfinished.rename(path)
+    return path
+
+
 def data(spec: dict[str, Any]) -> dict[str, Any]:
-    """Training, validation and test rows, and the columns that matter."""
+    """Training, validation and test rows, and the columns that matter.
+
+    Training rows are arrays, or with ``source`` a folder of Parquet files and the target's name.
+    """
     if "problem" not in spec:
         X = np.random.default_rng(1).standard_normal((TEST_ROWS, spec["d"]))
-        train = draw(spec["n"], spec["d"], spec.get("dtype", "float32"))
+        if spec.get("source", "memory") == "memory":
+            train = draw(spec["n"], spec["d"], spec.get("dtype", "float32"))
+        else:
+            train = str(folder(spec["n"], spec["d"])), "y"  # read by threads, or by workers
         return {"train": train, "test": (X, function(X)), "relevant": list(RELEVANT)}
     sys.path.append(str(ACCURACY))
     from problems import PROBLEMS
@@ -71,6 +125,33 @@ def memory_mb(name: str) -> float:
         if lines:
             return int(lines[0].split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@contextmanager
+def workers(spec: dict[str, Any]) -> Iterator[Callable[[str], Any] | None]:
+    """Dask workers of one thread each, and how to read a folder with them; None without."""
+    if not spec.get("workers"):
+        yield None
+        return
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=spec["workers"], threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(spec["workers"])
+        client.run(__import__, "srff.engines.cluster")  # workers are ready before the clock runs
+        yield partial(dd.read_parquet, split_row_groups=PARTITION_PIECES)
+
+
+def megabytes(X: Any, y: Any) -> float:
+    """The size of the rows, in memory or in files."""
+    if isinstance(X, str):
+        return sum(file.stat().st_size for file in Path(X).iterdir()) / 2**20
+    return (X.nbytes + y.nbytes) / 2**20
 
 
 class Stages:
@@ -123,23 +204,28 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         n_jobs=spec.get("n_threads"),
         random_state=spec.get("seed", 0),
         callback=stages,
+        **spec.get("settings", {}),
     )
-    model.fit(X, y)
-    seconds, other_load = time.perf_counter() - begun, load.cores()
+    with workers(spec) as collection:
+        begun = time.perf_counter()
+        model.fit(X if collection is None else collection(X), y)
+        seconds, other_load = time.perf_counter() - begun, load.cores()
     stages.enter("end")
+    if isinstance(X, str):
+        X_test = pd.DataFrame(X_test, columns=model.feature_names_in_)
     figures = {
         "status": "ok",
-        "n": X.shape[0],
-        "d": X.shape[1],
+        "n": spec["n"] if isinstance(X, str) else X.shape[0],
+        "d": model.n_features_in_,
         "seconds": seconds,
         "other_load": round(other_load, 3),
-        "data_mb": (X.nbytes + y.nbytes) / 2**20,
+        "data_mb": megabytes(X, y),
         "peak_mb": memory_mb("VmHWM") - before,
         "n_passes": int(model.n_passes_),
         "effective_passes": float(model.effective_passes_),
         "kind": model.model_kind_,
         "rmse": float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))),
-        "rmse_mean": float(np.sqrt(np.mean((y.mean() - y_test) ** 2))),
+        "rmse_mean": float(np.sqrt(np.mean((model.intercept_ - y_test) ** 2))),
         "selected": " ".join(map(str, model.get_support(indices=True))),
         "exact": model.get_support(indices=True).tolist() == rows["relevant"],
         "details": {stage: round(value, 4) for stage, value in stages.seconds.items()},

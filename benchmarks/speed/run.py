@@ -27,11 +27,12 @@ PARTS = {
     "profile": "profiling",
     "peers": "peers",
     "equivalence": "equivalence",
+    "sources": "sources",
 }
 """The module of each part."""
 
 USUAL = {
-    "cpu": ("passes", "prediction", "imports", "growth", "large", "profile", "peers"),
+    "cpu": ("passes", "prediction", "imports", "growth", "large", "profile", "peers", "sources"),
     "cuda": ("passes", "large", "equivalence"),
 }
 RESULTS = HERE / "results.csv"

@@ -33,17 +33,18 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), path or iterable of blocks
+        X : array-like of shape (n_samples, n_features), path, Dask collection or iterable of blocks
             Inputs: an array, of torch or CuPy too and on any device, memory-mapped or not; a
             pandas or polars data frame of numbers; a Parquet, CSV or Arrow file, a folder or a
-            pattern of such, or a list of them; or an iterable of blocks ``(X, y)`` that can be
-            started again.
-        y : array-like of shape (n_samples,), str or None
-            Target; for files the name of its column, all other columns being inputs; None for
-            blocks.
-        sample_weight : array-like of shape (n_samples,) or str, default=None
-            Row weights, for files the name of their column; a row of weight 2 counts as that row
-            written twice.
+            pattern of such, or a list of them; a Dask array or data frame, whose partitions the
+            workers of the client in use go through; or an iterable of blocks ``(X, y)`` that can
+            be started again.
+        y : array-like of shape (n_samples,), str, Dask collection or None
+            Target; for files and Dask data frames the name of its column, all other columns being
+            inputs; None for blocks.
+        sample_weight : array-like of shape (n_samples,), str or Dask collection, default=None
+            Row weights, or the name of their column; a row of weight 2 counts as that row written
+            twice.
 
         Returns
         -------

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_namespace, is_torch_namespace
+from array_api_compat import array_namespace, device, is_numpy_namespace, is_torch_namespace
 
 Array = Any
 """An array of any library that follows the array API."""
@@ -70,6 +70,13 @@ def statistics(X: Array, Y: Array, weight: Array | None, V: Array) -> tuple[Arra
     G = C.T @ C
     G *= amplitude**2
     return G, (C.T @ Y) * amplitude, xp.sum(Y * Y)
+
+
+def statistics_of_each(
+    X: Array, Y: Array, weight: Array | None, *points: Array
+) -> tuple[Array, ...]:
+    """The statistics of one block at several ``V``, one after the other."""
+    return tuple(part for V in points for part in statistics(X, Y, weight, V))
 
 
 def loss(X: Array, Y: Array, weight: Array | None, V: Array, a: Array) -> tuple[Array]:
@@ -133,17 +140,17 @@ class Prediction:
     a: np.ndarray
 
 
+PlainModel = tuple[Array, Array, Array]
+"""``V``, the coefficients ``a``, and the columns that it reads, that of ones among them."""
+
+
 def residual(X: Array, Y: Array, V: Array, a: Array, columns: Array) -> Array:
     """``Y - Z a`` of a model on some columns, that of ones among them."""
     return Y - predict(array_namespace(X, V).take(X, columns, axis=1), V, a)
 
 
 def difference(
-    X: Array,
-    Y: Array,
-    weight: Array | None,
-    models: list[list[Array]],
-    columns: list[Array],
+    X: Array, Y: Array, weight: Array | None, first: PlainModel, second: PlainModel
 ) -> tuple[Array, Array]:
     """Sums over rows of how much worse a first model is than a second, and of its squares.
 
@@ -151,8 +158,8 @@ def difference(
     """
     xp = array_namespace(X, Y)
     squares = []
-    for (V, a), taken in zip(models, columns, strict=True):
-        r = residual(X, Y, V, a, taken)
+    for model in (first, second):
+        r = residual(X, Y, *model)
         squares.append(xp.sum(r * r, axis=1))
     delta = xp.stack([squares[0] - squares[1], xp.sqrt(squares[0]) - xp.sqrt(squares[1])], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
@@ -160,29 +167,27 @@ def difference(
 
 
 def residual_products(
-    X: Array,
-    Y: Array,
-    weight: Array | None,
-    models: list[list[Array]],
-    columns: list[Array],
+    X: Array, Y: Array, weight: Array | None, *models: PlainModel
 ) -> tuple[Array]:
     """Sums over rows of the products of any two models' residuals."""
     xp = array_namespace(X, Y)
-    residuals = [residual(X, Y, V, a, taken) for (V, a), taken in zip(models, columns, strict=True)]
+    residuals = [residual(X, Y, *model) for model in models]
     w = 1.0 if weight is None else weight[:, None]
     rows = [xp.stack([xp.sum(w * r * s) for s in residuals]) for r in residuals]
     return (xp.stack(rows),)
 
 
 def permutation_loss(
-    X: Array, Y: Array, weight: Array | None, V: Array, a: Array, order: Array
+    X: Array, Y: Array, weight: Array | None, V: Array, a: Array
 ) -> tuple[Array, Array]:
     """For each input, sums over rows of the rise in squared error when its column is shuffled.
 
-    ``order`` is the permutation of the block's rows that a column is shuffled by.  Returns the sums
-    and the sums of squares.
+    All columns are shuffled by the same permutation of the block's rows, one for each number of
+    rows.  Returns the sums and the sums of squares.
     """
     xp = array_namespace(X, V)
+    order = np.random.RandomState(X.shape[0]).permutation(X.shape[0])
+    order = xp.asarray(order, device=device(X))
     T = X @ V
     amplitude = _amplitude(V)
 

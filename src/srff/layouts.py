@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from srff.engines import (
     BlockPlan,
     Engine,
+    Remainder,
     Standardisation,
     StreamEngine,
     make_engine,
     total_weight,
 )
 from srff.rows import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
-from srff.sources import ArraySource, Source
+from srff.sources import ArraySource, DaskSource, Source
 from srff.sources.base import whole
 from srff.standardise import Moments, moments
 from srff.survey import Survey, survey
@@ -192,34 +193,40 @@ class StreamLayout(Layout):
     def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
         """Rows of the sample; or all, less those that are held out: sums can be subtracted."""
         if most is None:
-            engine = self._stream(s, options, cached=True)
-            if self.refit:
-                engine.subtract(self.validation(s, replace(options, device="cpu")), self.n)
-            return engine
+            engine = self._stream(s, options, many=True)
+            if not self.refit:
+                return engine
+            return Remainder(engine, self.validation(s, replace(options, device="cpu")), self.n)
         high = self._survey.high
         rows = highest(high.keys, most)
         return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
 
     def everything(self, s: Standardisation, options: Options) -> Engine:
         """All rows."""
-        return self._stream(s, options, cached=False)
+        return self._stream(s, options, many=False)
 
-    def _stream(self, s: Standardisation, options: Options, cached: bool) -> StreamEngine:
+    def _stream(self, s: Standardisation, options: Options, many: bool) -> Engine:
+        """All rows, for many passes or for one."""
         o, found = options, self._survey
         plan = BlockPlan.choose(
             self.n_rows, self.n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
         )
-        room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
-        return StreamEngine(
-            self._source,
-            found.sizes,
-            found.inputs.total,
-            s,
-            plan,
-            o.dtype,
-            o.n_threads,
-            room if cached else 0.0,
-        )
+        total = found.inputs.total
+        if on_workers(self._source):
+            from srff.engines.cluster import ClusterEngine
+
+            return ClusterEngine(
+                self._source, total, s, plan, o.dtype, o.n_components, o.device, keep=many
+            )
+        room = 0.0
+        if many:
+            room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
+        return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
+
+
+def on_workers(source: Source) -> TypeGuard[DaskSource]:
+    """Whether the rows are with the workers of a Dask client."""
+    return isinstance(source, DaskSource) and source.client is not None
 
 
 def judging_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
@@ -273,5 +280,10 @@ def source_layout(
         fitting = int(memory_limit / 3 / (4 * 8 * (source.n_features + 2)))
         share = min(1.0, fitting / (n_high + n_low))
         n_high, n_low = (min(n, max(int(share * n), FEWEST)) for n in (n_high, n_low))
-    found = survey(source, multipliers, n_high, n_low, n_threads)
+    if on_workers(source):
+        from srff.engines.cluster import survey_on_workers
+
+        found = survey_on_workers(source, multipliers, n_high, n_low)
+    else:
+        found = survey(source, multipliers, n_high, n_low, n_threads)
     return StreamLayout(source, found, multipliers, validation, n_threads)

@@ -6,7 +6,7 @@ import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -95,6 +95,28 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread: blocks fill the cores, and sums do not depend on their number."""
-    return _controller().limit(limits=1, user_api="blas")
+class _Blas:
+    """BLAS has one number of threads for the whole process: who holds it down."""
+
+    lock: ClassVar[Lock] = Lock()
+    users: ClassVar[int] = 0
+    limit: ClassVar[Any] = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: blocks fill the cores, and sums do not depend on their number.
+
+    Of threads that ask for it at the same time the first sets it and the last sets it back.
+    """
+    with _Blas.lock:
+        if not _Blas.users:
+            _Blas.limit = _controller().limit(limits=1, user_api="blas")
+        _Blas.users += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.users -= 1
+            if not _Blas.users:
+                _Blas.limit.restore_original_limits()

@@ -12,13 +12,14 @@ from srff.engines.base import Engine, Standardisation, total_weight
 from srff.engines.device import DeviceEngine, rows_in_block
 from srff.engines.local import LocalEngine
 from srff.engines.plan import BlockPlan, Rows, parse_memory
-from srff.engines.stream import StreamEngine
+from srff.engines.stream import Remainder, StreamEngine
 
 __all__ = [
     "BlockPlan",
     "DeviceEngine",
     "Engine",
     "LocalEngine",
+    "Remainder",
     "Rows",
     "Standardisation",
     "StreamEngine",

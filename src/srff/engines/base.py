@@ -16,8 +16,9 @@ from srff.engines.plan import Rows
 from srff.features import Array, Statistics
 from srff.transforms import Transform
 
-BlockFunction = Callable[[Array, Array, Array | None], tuple[Array, ...]]
-"""From one block (X, Y, weight) to the arrays that are summed over blocks."""
+BlockFunction = Callable[..., tuple[Array, ...]]
+"""From one block ``X, Y, weight`` and small arrays to what is summed over blocks.  A function of a
+module: a worker of another process finds it by its name."""
 
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray | None]
@@ -63,13 +64,10 @@ class Engine(ABC):
         self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray | None = None
     ) -> list[Statistics]:
         """The statistics at several ``(W, b)``, from one pass."""
-        each = [self._affine(W, b) for W, b in points]
-
-        def block(X: Array, Y: Array, w: Array | None) -> tuple[Array, ...]:
-            return tuple(part for V in each for part in features.statistics(X, Y, w, V))
-
+        each = [features.affine(W, b) for W, b in points]
         width = max(b.size for _, b in points)
-        sums = self._sum(block, self._with_ones(columns), width)
+        columns = self._with_ones(columns)
+        sums = self._sum(features.statistics_of_each, columns, *each, width=width)
         return [
             Statistics(G, c, float(s), self.n)
             for G, c, s in zip(sums[::3], sums[1::3], sums[2::3], strict=True)
@@ -79,18 +77,16 @@ class Engine(ABC):
         self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
     ) -> float:
         """``||Y - Z a||^2 / n`` over all rows."""
-        V, a = self._affine(W, b), self._parameter(a)
-        (value,) = self._sum(lambda X, Y, w: features.loss(X, Y, w, V, a), self._with_ones(columns))
+        V = features.affine(W, b)
+        (value,) = self._sum(features.loss, self._with_ones(columns), V, a)
         return float(value) / self.n
 
     def loss_pull_back(
         self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """``||Y - Z a||^2 / n`` and its derivatives with respect to ``W``, ``b`` at fixed ``a``."""
-        V, a = self._affine(W, b), self._parameter(a)
-        value, dV = self._sum(
-            lambda X, Y, w: features.loss_pull_back(X, Y, w, V, a), self._with_ones(columns)
-        )
+        V = features.affine(W, b)
+        value, dV = self._sum(features.loss_pull_back, self._with_ones(columns), V, a)
         dV /= self.n
         return float(value) / self.n, dV[:-1], dV[-1]
 
@@ -103,10 +99,8 @@ class Engine(ABC):
         columns: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives with respect to ``W``, ``b`` of a function of the statistics."""
-        V, dG, dc = self._affine(W, b), self._parameter(dG), self._parameter(dc)
-        (dV,) = self._sum(
-            lambda X, Y, w: features.pull_back(X, Y, w, V, dG, dc), self._with_ones(columns)
-        )
+        V = features.affine(W, b)
+        (dV,) = self._sum(features.pull_back, self._with_ones(columns), V, dG, dc)
         return dV[:-1], dV[-1]
 
     def difference(
@@ -116,8 +110,7 @@ class Engine(ABC):
 
         Two numbers each: for squared errors and for absolute ones.
         """
-        models, columns = self._models([first, second])
-        one, two = self._sum(lambda X, Y, w: features.difference(X, Y, w, models, columns), None)
+        one, two = self._sum(features.difference, None, self._model(first), self._model(second))
         return self._mean_and_error(one, two)
 
     def permutation_loss(self, model: features.Prediction) -> tuple[np.ndarray, np.ndarray]:
@@ -125,21 +118,14 @@ class Engine(ABC):
 
         Means over rows and their standard errors, for each of the model's columns.
         """
-        V, a = self._affine(model.W, model.b), self._parameter(model.a)
-
-        def block(X: Array, Y: Array, w: Array | None) -> tuple[Array, ...]:
-            order = np.random.RandomState(X.shape[0]).permutation(X.shape[0])
-            return features.permutation_loss(X, Y, w, V, a, self._index(order))
-
-        one, two = self._sum(block, self._with_ones(model.columns))
+        V, columns = features.affine(model.W, model.b), self._with_ones(model.columns)
+        one, two = self._sum(features.permutation_loss, columns, V, model.a)
         return self._mean_and_error(one, two)
 
     def residual_products(self, predictions: list[features.Prediction]) -> np.ndarray:
         """Means over rows of the products of any two models' residuals."""
-        models, columns = self._models(predictions)
-        (products,) = self._sum(
-            lambda X, Y, w: features.residual_products(X, Y, w, models, columns), None
-        )
+        models = [self._model(prediction) for prediction in predictions]
+        (products,) = self._sum(features.residual_products, None, *models)
         return products / self.n
 
     def _mean_and_error(
@@ -150,11 +136,9 @@ class Engine(ABC):
         variance = np.maximum(squares / self.n - mean**2, 0.0)
         return mean, np.sqrt(variance / max(self.n - 1, 1.0))
 
-    def _models(
-        self, predictions: list[features.Prediction]
-    ) -> tuple[list[list[Array]], list[Array]]:
-        models = [[self._affine(m.W, m.b), self._parameter(m.a)] for m in predictions]
-        return models, [self._index(np.append(m.columns, self.n_features)) for m in predictions]
+    def _model(self, prediction: features.Prediction) -> features.PlainModel:
+        columns = np.append(prediction.columns, self.n_features)
+        return features.affine(prediction.W, prediction.b), prediction.a, columns
 
     def marginal_statistics(
         self, frequencies: np.ndarray, model: features.Prediction | None = None
@@ -163,10 +147,8 @@ class Engine(ABC):
 
         With a model they are moments with its residuals.
         """
-        w, residual = self._parameter(frequencies), self._residual(model)
-        moments, products = self._sum(
-            lambda X, Y, v: features.marginal_statistics(X[:, :-1], residual(X, Y), v, w), None
-        )
+        given = None if model is None else self._model(model)
+        moments, products = self._sum(_marginal_statistics, None, frequencies, given)
         return moments, products
 
     def pair_statistics(
@@ -176,32 +158,24 @@ class Engine(ABC):
         model: features.Prediction | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Moments of products of two inputs' waves; see :func:`srff.features.pair_statistics`."""
-        w, residual, taken = (
-            self._parameter(frequencies),
-            self._residual(model),
-            self._index(columns),
-        )
-        first, second = self._sum(
-            lambda X, Y, v: features.pair_statistics(X[:, taken], residual(X, Y), v, w), None
-        )
+        given = None if model is None else self._model(model)
+        first, second = self._sum(_pair_statistics, None, frequencies, columns, given)
         return first, second
-
-    def _residual(self, model: features.Prediction | None) -> Callable[[Array, Array], Array]:
-        """From the ``X`` and ``Y`` of a block to what a model leaves of ``Y``."""
-        if model is None:
-            return lambda X, Y: Y
-        ((V, a),), (columns,) = self._models([model])
-        return lambda X, Y: features.residual(X, Y, V, a, columns)
-
-    def _affine(self, W: np.ndarray, b: np.ndarray) -> Array:
-        """Frequencies and offsets as blocks are multiplied with them."""
-        return self._parameter(features.affine(W, b))
 
     def _with_ones(self, columns: np.ndarray | None) -> np.ndarray | None:
         """Some columns and that of ones; None for all."""
         if columns is None or np.array_equal(columns, np.arange(self.n_features)):
             return None
         return np.append(columns, self.n_features)
+
+    def _here(self, argument: Any) -> Any:
+        """An argument in the form that blocks are worked on with."""
+        if isinstance(argument, tuple):
+            return tuple(map(self._here, argument))
+        if not isinstance(argument, np.ndarray):
+            return argument
+        indices = argument.dtype.kind in "iu"
+        return self._index(argument) if indices else self._parameter(argument)
 
     @abstractmethod
     def _parameter(self, array: np.ndarray) -> Array:
@@ -213,12 +187,13 @@ class Engine(ABC):
 
     @abstractmethod
     def _sum(
-        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+        self, function: BlockFunction, columns: np.ndarray | None, *arguments: Any, width: int = 0
     ) -> list[np.ndarray]:
         """Sum ``function`` over all blocks in the order of the rows, in float64.
 
         A block's ``X`` has the inputs and then a column of ones; ``columns`` picks among them.
-        ``width`` says that square arrays of this width are among the sums.
+        ``arguments`` are NumPy arrays, tuples of such and None, as :meth:`_here` makes them the
+        engine's own.  ``width`` says that square arrays of this width are among the sums.
         """
 
     @abstractmethod
@@ -235,6 +210,27 @@ class Engine(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _marginal_statistics(
+    X: Array, Y: Array, w: Array | None, frequencies: Array, model: features.PlainModel | None
+) -> tuple[Array, Array]:
+    if model is not None:
+        Y = features.residual(X, Y, *model)
+    return features.marginal_statistics(X[:, :-1], Y, w, frequencies)
+
+
+def _pair_statistics(
+    X: Array,
+    Y: Array,
+    w: Array | None,
+    frequencies: Array,
+    columns: Array,
+    model: features.PlainModel | None,
+) -> tuple[Array, Array]:
+    if model is not None:
+        Y = features.residual(X, Y, *model)
+    return features.pair_statistics(X[:, columns], Y, w, frequencies)
 
 
 def add(total: list[np.ndarray], parts: Sequence[Array]) -> None:

@@ -117,19 +117,22 @@ class DeviceEngine(Engine):
         return self._torch.as_tensor(indices, device=self._device)
 
     def _sum(
-        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+        self, function: BlockFunction, columns: np.ndarray | None, *arguments: Any, width: int = 0
     ) -> list[np.ndarray]:
         self.n_passes += 1
+        arguments = self._here(arguments)
         while True:
             try:
-                return self._sum_once(function, columns)
+                return self._sum_once(function, columns, arguments)
             except self._torch.cuda.OutOfMemoryError:
                 self._retreat()
 
-    def _sum_once(self, function: BlockFunction, columns: np.ndarray | None) -> list[np.ndarray]:
+    def _sum_once(
+        self, function: BlockFunction, columns: np.ndarray | None, arguments: tuple[Any, ...]
+    ) -> list[np.ndarray]:
         total: list[Array] = []
         for X, Y, weight in self._taken(columns):
-            sums = [part.to(self._sum_dtype) for part in function(X.T, Y, weight)]
+            sums = [part.to(self._sum_dtype) for part in function(X.T, Y, weight, *arguments)]
             total = [t.add_(p) for t, p in zip(total, sums, strict=True)] if total else sums
         return self._on_host(total)
 

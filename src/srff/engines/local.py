@@ -73,13 +73,15 @@ class LocalEngine(Engine):
         return np.asarray(array, dtype=self._dtype)
 
     def _sum(
-        self, function: BlockFunction, columns: np.ndarray | None, width: int = 0
+        self, function: BlockFunction, columns: np.ndarray | None, *arguments: Any, width: int = 0
     ) -> list[np.ndarray]:
+        arguments = self._here(arguments)
+
         def shard_sum(blocks: range) -> list[np.ndarray]:
             total: list[np.ndarray] = []
             for k in blocks:
                 X, Y, weight = self._block(k, columns)
-                parts = function(X.T, Y, weight)
+                parts = function(X.T, Y, weight, *arguments)
                 if len(blocks) == 1:
                     return list(parts)
                 add(total, parts)

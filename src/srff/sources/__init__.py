@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, files, blocks."""
+"""Where rows come from: arrays, files, blocks, Dask collections."""
 
 import os
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from typing import Any
 from srff.sources.arrays import ArraySource
 from srff.sources.base import BadValue, Chunk, Piece, Source
 from srff.sources.blocks import BlockSource
+from srff.sources.dask import DaskSource, is_dask
 from srff.sources.tables import TableSource
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "BadValue",
     "BlockSource",
     "Chunk",
+    "DaskSource",
     "Piece",
     "Source",
     "TableSource",
@@ -22,9 +24,11 @@ __all__ = [
 
 
 def as_source(X: Any, y: Any, sample_weight: Any = None) -> Source | None:
-    """The source of files or of blocks; None for arrays and data frames."""
+    """The source of files, of a Dask collection or of blocks; None for arrays and data frames."""
     if isinstance(X, Source):
         return X
+    if is_dask(X):
+        return DaskSource(X, y, sample_weight)
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X)
     ):
