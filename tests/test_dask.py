@@ -22,7 +22,7 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed (
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from srff import SRFFRegressor, automatic, layouts  # noqa: E402
+from srff import SRFFRegressor, automatic, journal, layouts  # noqa: E402
 from srff.engines import cluster as workers  # noqa: E402
 from srff.rows import key_multipliers  # noqa: E402
 from srff.sources import ArraySource, DaskSource, arrays  # noqa: E402
@@ -263,8 +263,10 @@ def processes(*arguments):
             process.wait()
 
 
-def test_without_workers_a_pass_ends_with_an_error(monkeypatch):
+def test_without_workers_a_pass_ends_with_an_error_and_the_checkpoint_stays(monkeypatch, tmp_path):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2.0)
+    monkeypatch.setattr(journal, "SECONDS", 0.0)
+    options = PAPER | {"max_iter": 5}
     X, y = rows()
     worker = ["worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
     with (
@@ -281,8 +283,12 @@ def test_without_workers_a_pass_ends_with_an_error(monkeypatch):
 
         begun = time.monotonic()
         with pytest.raises(RuntimeError, match="All Dask workers have been gone for 2 s"):
-            SRFFRegressor(**PAPER | {"max_iter": 50}, callback=kill).fit(*collections(X, y))
+            SRFFRegressor(**options, checkpoint=tmp_path, callback=kill).fit(*collections(X, y))
         assert time.monotonic() - begun < 60  # an end, however busy the machine is
+    # The same rows in the same blocks, here: the fit goes on, its first iterations are not made.
+    assert len(list(tmp_path.glob("*.steps"))) == 2
+    model = SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
+    same_model(model, SRFFRegressor(**options).fit(X, y))
 
 
 def test_a_lost_scheduler_ends_a_pass_with_an_error(tmp_path, monkeypatch):

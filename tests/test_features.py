@@ -261,3 +261,25 @@ def central_differences(function, point, step=1e-5):
 
 def relative_error(left, right):
     return np.linalg.norm(left - right) / np.linalg.norm(right)
+
+
+def test_reused_memory_changes_no_bit():
+    rng = np.random.RandomState(0)
+    V, U = rng.standard_normal((6, 30)), rng.standard_normal((6, 20))
+    a, dG = rng.standard_normal((30, 1)), rng.standard_normal((30, 30))
+    calls = [
+        lambda X, Y, w: features.statistics_of_each(X, Y, w, V, U, V + 1),
+        lambda X, Y, w: features.loss(X, Y, w, V, a),
+        lambda X, Y, w: features.loss_pull_back(X, Y, w, V, a),
+        lambda X, Y, w: features.pull_back(X, Y, w, V, dG + dG.T, a),
+    ]
+    for call in calls:
+        with features.reused_memory():
+            for rows in (50, 80, 33):  # a last block is smaller
+                X, Y = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 1))
+                for weight in (None, rng.uniform(0.5, 2, rows)):
+                    reused = [np.array(part) for part in call(X, Y, weight)]
+                    held, features._memory.arrays = features._memory.arrays, None
+                    for one, other in zip(reused, call(X, Y, weight), strict=True):
+                        np.testing.assert_array_equal(one, other)
+                    features._memory.arrays = held

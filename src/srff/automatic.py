@@ -178,7 +178,14 @@ def _descent(problem: Problem, view: View, factor: float, tick: Tick) -> Start:
         top = float(np.trace(S.G)) / S.n
         goal = evidence_objective(evidence_alpha(S, top * np.logspace(0, -7, 30)))
         for state in descend_scales(
-            engine, goal, problem.E, problem.b, scale, max_iter=10, tol=1e-4
+            engine,
+            goal,
+            problem.E,
+            problem.b,
+            scale,
+            max_iter=10,
+            tol=1e-4,
+            journal=problem.journal,
         ):
             tick()
             scale = state.scale

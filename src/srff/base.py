@@ -16,6 +16,7 @@ from srff.arrays import HostScoreMixin, to_host
 from srff.engines import BlockPlan, parse_memory
 from srff.engines.base import standardised_inputs
 from srff.engines.plan import shards
+from srff.journal import NO_JOURNAL, DiskJournal, Journal, described
 from srff.kernels import get_kernel
 from srff.layouts import array_layout, source_layout
 from srff.models import Model, path_table, refitted
@@ -27,6 +28,9 @@ from srff.threads import Threads, count_threads, one_blas_thread
 
 class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
     """A regressor on random features; a subclass says how it searches."""
+
+    checkpoint: Any = None
+    """A folder for the steps of a fit, where a subclass has this parameter."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -50,10 +54,12 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         -------
         self
         """
+        self._check_parameters()
         with (
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
-            self._prepare(X, y, sample_weight) as problem,
+            self._journal() as journal,
+            self._prepare(X, y, sample_weight, journal) as problem,
         ):
             if problem.learnable:
                 self._store(problem, *self._search(problem, report))
@@ -101,10 +107,22 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         y += self.intercept_
         return y
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        """Check parameters and data, and make them a problem."""
-        self._check_parameters()
-        rng, n_threads = check_random_state(self.random_state), count_threads(self.n_jobs)
+    def _journal(self) -> Journal:
+        """Where the steps of a fit are kept."""
+        if self.checkpoint is None:
+            return NO_JOURNAL
+        free = {"checkpoint", "n_jobs", "verbose", "callback"}
+        given = {k: described(v) for k, v in self.get_params(deep=False).items() if k not in free}
+        if self.memory_limit is not None:
+            given["n_jobs"] = str(count_threads(self.n_jobs))  # what fits depends on it
+        return DiskJournal(self.checkpoint, {"estimator": type(self).__name__, **given})
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, journal: Journal = NO_JOURNAL
+    ) -> Problem:
+        """Check the data and make them a problem."""
+        seed = journal.seed if self.random_state is None else self.random_state
+        rng, n_threads = check_random_state(seed), count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
         source = as_source(X, y, sample_weight)
         if source is not None:
@@ -119,6 +137,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
                 X, y, weight = X[used], y[used], weight[used]
             validation = self._check_validation()
             layout = array_layout(X, y, weight, rng, validation, self.device, n_threads, limit)
+        journal.begin(layout.identity)
         return assemble(
             layout,
             rng,
@@ -131,6 +150,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             device=self.device,
             n_threads=n_threads,
             memory_limit=limit,
+            journal=journal,
         )
 
     def _take_names(self, source: Source) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from srff.engines import Engine
-from srff.models import Model, solved
+from srff.models import Member, Model, solved
 from srff.objectives import Objective, largest_eigenvalue, training_objective
 from srff.problem import View
 from srff.solvers.refine import Frequencies, descend
@@ -87,27 +87,64 @@ def walk(
     tick: Tick = lambda: None,
 ) -> Model:
     """Descend at each alpha in turn, each from where the last ended; the best on validation."""
-    begun = perf_counter()
     best: Model | None = None
+    seconds = 0.0
     for alpha in falling(alphas):
-        end = descend(
-            engine,
-            objective(float(alpha)),
-            point,
-            columns,
-            max_iter=effort.max_iter,
-            tol=effort.tol,
-            tick=tick,
+        goal = objective(float(alpha))
+        model = _descended(
+            view, engine, point, columns, float(alpha), kind, goal, effort=effort, tick=tick
         )
-        point = end.point
-        model = solved(view, point, columns, end.statistics, float(alpha), kind)
-        model = replace(model, objective=end.objective)
+        assert model.point is not None
+        point = model.point
+        seconds += model.seconds
         if best is None or model.validation_error < best.validation_error:
             best = model
         elif model.validation_error > give_up * best.validation_error:
             break
     assert best is not None
-    return replace(best, seconds=perf_counter() - begun)
+    return replace(best, seconds=seconds)
+
+
+def _descended(
+    view: View,
+    engine: Engine,
+    start: Frequencies,
+    columns: np.ndarray,
+    alpha: float,
+    kind: str,
+    objective: Objective,
+    *,
+    effort: Effort,
+    tick: Tick,
+) -> Model:
+    """The model at the end of one descent: a step of the fit's journal."""
+
+    def descent() -> dict[str, Any]:
+        end = descend(engine, objective, start, columns, **vars(effort), tick=tick)
+        model = solved(view, end.point, columns, end.statistics, alpha, kind)
+        return {
+            "vector": end.point.vector(),
+            "coef": model.members[0].coef,
+            "training_error": model.training_error,
+            "validation_error": model.validation_error,
+            "objective": end.objective,
+        }
+
+    label = f"{kind}, {columns.size} variables, alpha {alpha:.6g}"
+    found = view.journal.step(label, engine, descent)
+    point = start.at(found["vector"])
+    return Model(
+        kind,
+        view.transform.name,
+        columns,
+        (Member(point.W, point.b, alpha, found["coef"]),),
+        float(found["validation_error"]),
+        float(found["training_error"]),
+        point,
+        float(found["seconds"]),
+        tuple(found["objective"].tolist()),
+        engine.n,
+    )
 
 
 def without(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from typing import Any, Self
 
@@ -103,6 +104,10 @@ default="gaussian"
         Threads; None is all cores.  The model is bitwise the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the frequencies and of the choice of rows.
+    checkpoint : path or None, default=None
+        A folder to keep the steps of the fit in.  A fit with the same data and parameters that
+        finds them there goes on after the last one, and ends with the same model.  A folder of
+        another fit, or a damaged one, is refused.  It stays when the fit has ended.
     verbose : int, default=0
         If positive, show a progress bar on a terminal.
     callback : callable or None, default=None
@@ -184,6 +189,7 @@ default="gaussian"
         memory_limit: str | float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ) -> None:
@@ -202,6 +208,7 @@ default="gaussian"
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.callback = callback
 
@@ -280,6 +287,8 @@ default="gaussian"
             parameters.check_integer("max_iter", self.max_iter, 1)
         if self.tol is not None:
             parameters.check_tolerance(self.tol)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)):
+            raise ValueError(f"checkpoint={self.checkpoint!r} must be a folder or None.")
 
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""

@@ -19,6 +19,9 @@ that row written twice.  ``Y`` always has two dimensions (rows x targets).
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,20 +57,25 @@ def random_features(X: Array, W: Array, b: Array) -> Array:
 
 def predict(X: Array, V: Array, a: Array) -> Array:
     """``Z a``."""
-    return (_cosine(X @ V) @ a) * _amplitude(V)
+    return (_cosine(_product(X, V, "T")) @ a) * _amplitude(V)
 
 
-def statistics(X: Array, Y: Array, weight: Array | None, V: Array) -> tuple[Array, Array, Array]:
-    """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block."""
+def statistics(
+    X: Array, Y: Array, weight: Array | None, V: Array, name: str = "G"
+) -> tuple[Array, Array, Array]:
+    """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block.
+
+    ``name`` is that of G's memory where it is reused.
+    """
     xp = array_namespace(X, V)
     amplitude = _amplitude(V)
-    C = _cosine(X @ V)
+    C = _cosine(_product(X, V, "T"))
     if weight is not None:
         # The square root on either side keeps C'C a symmetric product.
         root = xp.sqrt(weight)[:, None]
         C *= root
         Y = Y * root
-    G = C.T @ C
+    G = _product(C.T, C, name)
     G *= amplitude**2
     return G, (C.T @ Y) * amplitude, xp.sum(Y * Y)
 
@@ -76,7 +84,11 @@ def statistics_of_each(
     X: Array, Y: Array, weight: Array | None, *points: Array
 ) -> tuple[Array, ...]:
     """The statistics of one block at several ``V``, one after the other."""
-    return tuple(part for V in points for part in statistics(X, Y, weight, V))
+    return tuple(
+        part
+        for number, V in enumerate(points)
+        for part in statistics(X, Y, weight, V, f"G{number}")
+    )
 
 
 def loss(X: Array, Y: Array, weight: Array | None, V: Array, a: Array) -> tuple[Array]:
@@ -97,8 +109,8 @@ def loss_pull_back(
     """
     xp = array_namespace(X, V)
     amplitude = _amplitude(V)
-    T = X @ V
-    r = Y - (xp.cos(T) @ a) * amplitude
+    T = _product(X, V, "T")
+    r = Y - (_cosine_beside(T) @ a) * amplitude
     weighted = r if weight is None else r * weight[:, None]
     value = xp.sum(r * weighted)
     S = _sine(T)
@@ -119,10 +131,9 @@ def pull_back(
     ``dV = -sqrt(2/D) X' [sin(T) * (2 Z dG + Y dc')]`` from the function's derivatives with
     respect to ``G`` (symmetric) and ``c``.
     """
-    xp = array_namespace(X, V)
     amplitude = _amplitude(V)
-    T = X @ V
-    dZ = xp.cos(T) @ (dG * (2 * amplitude))
+    T = _product(X, V, "T")
+    dZ = _product(_cosine_beside(T), dG * (2 * amplitude), "dZ")
     dZ += Y @ dc.T
     if weight is not None:
         dZ *= weight[:, None]
@@ -259,6 +270,46 @@ def pair_statistics(
 
 def _amplitude(V: Array) -> float:
     return math.sqrt(2.0 / V.shape[1])
+
+
+_memory = threading.local()
+
+
+@contextmanager
+def reused_memory() -> Iterator[None]:
+    """Let this thread's blocks use the same memory for their large arrays, one after the other.
+
+    For processes whose system takes memory back at once: to get it anew for every block costs as
+    much as the work.  What a function returns is then good until its next block.
+    """
+    _memory.arrays = {}
+    try:
+        yield
+    finally:
+        _memory.arrays = None
+
+
+def _room(like: Array, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Memory for an array where it is reused."""
+    arrays = getattr(_memory, "arrays", None)
+    if arrays is None or not isinstance(like, np.ndarray):
+        return None
+    size, key = math.prod(shape), (name, like.dtype)
+    if key not in arrays or arrays[key].size < size:
+        arrays[key] = np.empty(size, dtype=like.dtype)
+    return arrays[key][:size].reshape(shape)
+
+
+def _product(A: Array, B: Array, name: str) -> Array:
+    """``A B``; ``name`` tells arrays apart that are in use at the same time."""
+    room = _room(A, name, (A.shape[0], B.shape[1]))
+    return A @ B if room is None else np.matmul(A, B, out=room)
+
+
+def _cosine_beside(T: Array) -> Array:
+    """``cos(T)``, where ``T`` is needed still."""
+    room = _room(T, "cosine", T.shape)
+    return array_namespace(T).cos(T) if room is None else np.cos(T, out=room)
 
 
 def _cosine(T: Array) -> Array:

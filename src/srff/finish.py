@@ -8,7 +8,7 @@ and a blend of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy import linalg, stats
@@ -177,12 +177,10 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
 
     def fit(tail: float, power: int, alphas: np.ndarray, size: int) -> Model:
         tick()
-        begun = perf_counter()
         W = STRETCH**power * (L @ E[:, :size])
         if np.isfinite(tail):
             W = W * np.sqrt(tail / stats.chi2.ppf(uniform[k + 1, :size], tail))
-        model = _ridge(view, engine, start.columns, W, 2 * np.pi * uniform[k, :size], alphas)
-        return replace(model, seconds=perf_counter() - begun)
+        return _ridge(view, engine, start.columns, W, 2 * np.pi * uniform[k, :size], alphas)
 
     alphas = _alphas(start, plan, WIDE_ALPHAS)
     first = min(WIDE_FIRST, plan.n_wide)
@@ -216,20 +214,31 @@ def _ridge(
     b: np.ndarray,
     alphas: np.ndarray,
 ) -> Model:
-    """The model at these frequencies whose alpha validates best."""
-    assert view.validation is not None
-    S = engine.statistics(W, b, columns)
-    V = view.validation.statistics(W, b, columns)
-    coefs = [objectives.ridge(S, float(alpha)) for alpha in alphas]
-    errors = [max(objectives.squared_loss(V, a), 0.0) for a in coefs]
-    i = int(np.argmin(errors))
+    """The model at these frequencies whose alpha validates best: a step of the journal."""
+
+    def solves() -> dict[str, Any]:
+        assert view.validation is not None
+        S = engine.statistics(W, b, columns)
+        V = view.validation.statistics(W, b, columns)
+        coefs = [objectives.ridge(S, float(alpha)) for alpha in alphas]
+        errors = [max(objectives.squared_loss(V, a), 0.0) for a in coefs]
+        i = int(np.argmin(errors))
+        return {
+            "alpha": alphas[i],
+            "coef": coefs[i],
+            "validation_error": errors[i],
+            "training_error": max(objectives.squared_loss(S, coefs[i]), 0.0),
+        }
+
+    found = view.journal.step(f"wide, {b.size} features", engine, solves)
     return Model(
         "wide",
         view.transform.name,
         columns,
-        (Member(W, b, float(alphas[i]), coefs[i]),),
-        errors[i],
-        max(objectives.squared_loss(S, coefs[i]), 0.0),
+        (Member(W, b, float(found["alpha"]), found["coef"]),),
+        float(found["validation_error"]),
+        float(found["training_error"]),
+        seconds=float(found["seconds"]),
         n_rows=engine.n,
     )
 

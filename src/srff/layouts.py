@@ -17,6 +17,7 @@ from srff.engines import (
     make_engine,
     total_weight,
 )
+from srff.journal import digest
 from srff.rows import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 from srff.sources import ArraySource, DaskSource, Source
 from srff.sources.base import whole
@@ -90,6 +91,19 @@ class Layout(ABC):
         X, Y, weight, rows = self._judges
         return make_engine(X, Y, weight, s, rows=rows, **vars(options))
 
+    def identity(self) -> dict[str, Any]:
+        """What tells these rows from others, and blocks of them from other blocks."""
+        return {
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "rows": digest(*self._marks(), self.inputs.mean, self.inputs.spread),
+            "weight": self.inputs.total,
+        }
+
+    @abstractmethod
+    def _marks(self) -> list[np.ndarray]:
+        """A few numbers that other rows would not have."""
+
     @abstractmethod
     def sample(self, size: int) -> np.ndarray:
         """The inputs of at most so many distinct rows, as they are."""
@@ -137,6 +151,10 @@ class MemoryLayout(Layout):
         self.n_training = self.n_rows if self._kept is None else self._kept.size
         self.n = total_weight(X, weight, self._kept)
 
+    def _marks(self) -> list[np.ndarray]:
+        weight = self._data[2]
+        return [self._keys] if weight is None else [self._keys, weight]
+
     def sample(self, size: int) -> np.ndarray:
         """The inputs of at most so many distinct rows."""
         return self._data[0][np.sort(sample_rows(self._keys, size))]
@@ -183,6 +201,9 @@ class StreamLayout(Layout):
         elif validation is not None:
             self._judges = judging_pair(validation, multipliers, n_threads)
         self.n = surveyed.inputs.total - held
+
+    def _marks(self) -> list[np.ndarray]:
+        return [np.array(self._survey.sizes), np.array([self._survey.checksum], dtype=np.uint64)]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of the highest keys."""

@@ -143,10 +143,18 @@ def refitted(problem: Problem, model: Model) -> Model:
     view = problem.views[model.transform]
     if model.kind == "mean" or (not problem.refit and model.n_rows == view.n):
         return model
-    each = view.statistics_of_all_rows([(m.W, m.b) for m in model.members], model.columns)
+
+    def solves() -> dict[str, np.ndarray]:
+        points = [(member.W, member.b) for member in model.members]
+        each = view.statistics_of_all_rows(points, model.columns)
+        return {
+            str(number): objectives.ridge(S, member.alpha)
+            for number, (S, member) in enumerate(zip(each, model.members, strict=True))
+        }
+
+    coefs = problem.journal.step("last solve", view.everything, solves)
     members = tuple(
-        replace(m, coef=objectives.ridge(S, m.alpha))
-        for m, S in zip(model.members, each, strict=True)
+        replace(member, coef=coefs[str(number)]) for number, member in enumerate(model.members)
     )
     return replace(model, members=members)
 

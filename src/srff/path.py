@@ -89,6 +89,7 @@ def srff_path(
         for alpha in alphas.tolist():
             parameters.check_positive("alpha", alpha)
     model = SRFFRegressor(**{"solver": "alternating", "refine": None, **settings})
+    model._check_parameters()
     with (
         one_blas_thread(),
         reporting(model.verbose, model.callback) as report,

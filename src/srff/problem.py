@@ -11,6 +11,7 @@ import numpy as np
 from srff.bandwidth import neighbour_sigma
 from srff.engines import Engine, Standardisation, parse_memory
 from srff.features import Statistics
+from srff.journal import NO_JOURNAL, Journal
 from srff.kernels import Kernel
 from srff.layouts import Layout, Options, Pair, array_layout
 from srff.threads import count_threads
@@ -58,12 +59,13 @@ class View:
         layout: Layout,
         standardisation: Standardisation,
         options: Options,
+        journal: Journal = NO_JOURNAL,
     ) -> None:
-        self.transform, self.n = transform, layout.n
+        self.transform, self.n, self.journal = transform, layout.n, journal
         self._layout, self._standardisation, self._options = layout, standardisation, options
         self._engines: dict[int | None, Engine] = {}
         self._held: Engine | None = None
-        self._n_last_passes = 0
+        self._everything: Engine | None = None
 
     def training(self, most: int | None = None) -> Engine:
         """All training rows, or at most about ``most`` of them."""
@@ -80,25 +82,28 @@ class View:
             self._held = self._layout.validation(self._standardisation, self._options)
         return self._held
 
+    @property
+    def everything(self) -> Engine:
+        """Every row that may be learned from, for a few passes: no row is kept."""
+        if self._everything is None:
+            self._everything = self._layout.everything(self._standardisation, self._options)
+        return self._everything
+
     def statistics_of_all_rows(
         self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray
     ) -> list[Statistics]:
         """The statistics at several ``(W, b)`` of every row that may be learned from.
 
-        Passes read no other column and keep no row; one is enough unless the sums are large.
+        Passes read no other column; one is enough unless the sums are large.
         """
-        out: list[Statistics] = []
-        with self._layout.everything(self._standardisation, self._options) as engine:
-            for group in _groups(points, LARGEST_SUMS):
-                self._n_last_passes += 1
-                out += engine.statistics_of_each(group, columns)
-        return out
+        groups = _groups(points, LARGEST_SUMS)
+        return [S for group in groups for S in self.everything.statistics_of_each(group, columns)]
 
     @property
     def n_passes(self) -> int:
         """Passes so far that read every training row."""
-        full = self._engines.get(None)
-        return self._n_last_passes + (0 if full is None else full.n_passes)
+        engines = (self._everything, self._engines.get(None))
+        return sum(engine.n_passes for engine in engines if engine is not None)
 
     @property
     def effective_passes(self) -> float:
@@ -109,7 +114,7 @@ class View:
 
     def close(self) -> None:
         """Give back what the engines hold."""
-        for engine in [*self._engines.values(), self._held]:
+        for engine in [*self._engines.values(), self._held, self._everything]:
             if engine is not None:
                 engine.close()
 
@@ -141,6 +146,7 @@ class Problem:
     """Passes over all rows before any engine was built."""
     standard: Standardise = field(repr=False)
     """Kept for its centers and spreads, whichever transform is chosen."""
+    journal: Journal = field(repr=False)
 
     @property
     def training(self) -> Engine:
@@ -248,6 +254,7 @@ def assemble(
     device: str = "cpu",
     n_threads: int = 1,
     memory_limit: float | None = None,
+    journal: Journal = NO_JOURNAL,
 ) -> Problem:
     """Draw ``E`` and ``b``, measure the kernel's width, choose transforms of the inputs.
 
@@ -292,7 +299,7 @@ def assemble(
     )
     return Problem(
         views={
-            t.name: View(t, layout, Standardisation(t, y_center, y_unit), options)
+            t.name: View(t, layout, Standardisation(t, y_center, y_unit), options, journal)
             for t in transforms
         },
         refit=layout.refit,
@@ -308,4 +315,5 @@ def assemble(
         learnable=bool(y_varies.any() and varies.any()),
         n_first_passes=layout.n_passes,
         standard=standard,
+        journal=journal,
     )

@@ -135,7 +135,13 @@ def search_alternating(
         for candidate in running:
             begun = time.perf_counter()
             for state in alternating(
-                problem.training, E, b, candidate.state, max_iter=iteration, tol=tol
+                problem.training,
+                E,
+                b,
+                candidate.state,
+                max_iter=iteration,
+                tol=tol,
+                journal=problem.journal,
             ):
                 candidate.state = state
                 candidate.validation_error = problem.validation_error(state.scale, state.coef)
@@ -204,9 +210,11 @@ def search_profile(
                 goal = objectives.training_objective(float(alphas[0]))
             limit = min(ALPHA_EVERY, max_iter - len(values)) if alphas is None else max_iter
             before = len(values)
-            for state in descend_scales(training, goal, E, b, scale, max_iter=limit, tol=tol):
+            for state in descend_scales(
+                training, goal, E, b, scale, max_iter=limit, tol=tol, journal=problem.journal
+            ):
                 scale = state.scale
-                values.append(state.evaluation.value)
+                values.append(state.objective[-1])
                 done = number * max_iter + len(values)
                 report(Progress(f"budget {scale.sum():.3g}", done, total))
             short = len(values) - before < limit

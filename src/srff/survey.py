@@ -16,6 +16,9 @@ from srff.sources.base import Piece, Source, checked
 from srff.standardise import Moments, merged, moments
 from srff.threads import Threads
 
+SPARE = 1.5
+"""Rows that wait at most before the highest are chosen, as a multiple of those that are kept."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -44,6 +47,8 @@ class Survey:
     targets: Moments
     high: Sample
     low: Sample
+    checksum: int
+    """The sum of the keys of all rows, which other rows would not have."""
 
     @property
     def n_rows(self) -> int:
@@ -51,17 +56,47 @@ class Survey:
         return sum(self.sizes)
 
 
+class Best:
+    """The rows of the highest keys of all that come, with copies of the last.
+
+    ``least`` is a key below which none can be among them any more.
+    """
+
+    def __init__(self, size: int, least: int = 0) -> None:
+        self.size, self.least = size, np.uint64(least)
+        self._parts: list[Sample] = []
+
+    def add(self, new: Sample) -> None:
+        """Some rows; what is surely too low is forgotten now and then."""
+        self._parts.append(new)
+        if sum(part.keys.size for part in self._parts) > SPARE * self.size:
+            self._parts = [self.result()]
+            self.least = max(self.least, self._parts[0].keys[self.size - 1])
+
+    def result(self) -> Sample:
+        """The rows, the highest key first."""
+        keys = np.concatenate([part.keys for part in self._parts])
+        chosen = highest(keys, self.size)
+        chosen = chosen[np.argsort(~keys[chosen], kind="stable")]
+        weights = [part.weight for part in self._parts if part.weight is not None]
+        return Sample(
+            keys[chosen],
+            np.concatenate([part.X for part in self._parts])[chosen],
+            np.concatenate([part.Y for part in self._parts])[chosen],
+            np.concatenate(weights)[chosen] if weights else None,
+        )
+
+
 class Collection:
     """The survey of all pieces, put together one by one in their order."""
 
     def __init__(self, n_high: int, n_low: int) -> None:
         self.sizes = n_high, n_low
-        self.least = [np.uint64(0), np.uint64(0)]
-        """Keys below these can no longer be among the highest."""
+        self._best = Best(n_high), Best(n_low)
         self._counts: list[int] = []
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
-        self._samples: list[Sample | None] = [None, None]
+        self._checksum = 0
 
     def add(self, part: Survey | None) -> None:
         """The next piece; None if it has no rows."""
@@ -71,18 +106,22 @@ class Collection:
         self._counts += part.sizes
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
-        for i, new in enumerate((part.high, part.low)):
-            old, size = self._samples[i], self.sizes[i]
-            best = self._samples[i] = _best([new] if old is None else [old, new], size)
-            if best.keys.size >= size:
-                self.least[i] = best.keys[size - 1]
+        self._checksum = (self._checksum + part.checksum) % 2**64
+        for best, new in zip(self._best, (part.high, part.low), strict=True):
+            best.add(new)
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """Keys below these can no longer be among the highest."""
+        return int(self._best[0].least), int(self._best[1].least)
 
     def result(self) -> Survey:
         """The survey of all."""
-        high, low = self._samples
-        if high is None or low is None:
+        if not self._inputs:
             raise ValueError("There are no rows.")
-        return Survey(tuple(self._counts), merged(self._inputs), merged(self._targets), high, low)
+        high, low = (best.result() for best in self._best)
+        inputs, targets = merged(self._inputs), merged(self._targets)
+        return Survey(tuple(self._counts), inputs, targets, high, low, self._checksum)
 
 
 def survey(
@@ -92,8 +131,7 @@ def survey(
     found = Collection(n_high, n_low)
 
     def one(piece: Piece) -> Survey | None:
-        least = found.least[0], found.least[1]
-        return survey_piece(piece, multipliers, source.names, found.sizes, least)
+        return survey_piece(piece, multipliers, source.names, found.sizes, found.least)
 
     with Threads(n_threads) as threads:
         for part in threads.map(one, source.pieces()):
@@ -106,12 +144,12 @@ def survey_piece(
     multipliers: np.ndarray,
     names: tuple[str, ...] | None,
     size: tuple[int, int],
-    least: tuple[np.uint64, np.uint64],
+    least: tuple[int, int],
 ) -> Survey | None:
     """The survey of one piece, without keys that are too low for a sample; None for no rows."""
-    n_rows = 0
+    n_rows, checksum = 0, np.uint64(0)
     inputs, targets = [], []
-    samples: tuple[list[Sample], list[Sample]] = ([], [])
+    samples = Best(size[0], least[0]), Best(size[1], least[1])
     n_read = 0
     for raw in piece.chunks():
         chunk = checked(raw, piece, n_read, names)
@@ -122,24 +160,12 @@ def survey_piece(
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
-        for i, turned in enumerate((keys, ~keys)):
+        checksum += np.sum(keys, dtype=np.uint64)
+        for best, turned in zip(samples, (keys, ~keys), strict=True):
             whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
-            samples[i].append(whole.take(np.flatnonzero(turned >= least[i])))
+            likely = np.flatnonzero(turned >= best.least)
+            best.add(whole.take(likely[highest(turned[likely], best.size)]))
     if not n_rows:
         return None
-    high, low = (_best(parts, most) for parts, most in zip(samples, size, strict=True))
-    return Survey((n_rows,), merged(inputs), merged(targets), high, low)
-
-
-def _best(samples: list[Sample], size: int) -> Sample:
-    """The rows of the ``size`` highest keys of several samples, with copies of the last."""
-    keys = np.concatenate([s.keys for s in samples])
-    weights = [s.weight for s in samples if s.weight is not None]
-    whole = Sample(
-        keys,
-        np.concatenate([s.X for s in samples]),
-        np.concatenate([s.Y for s in samples]),
-        np.concatenate(weights) if weights else None,
-    )
-    chosen = highest(keys, size)
-    return whole.take(chosen[np.argsort(~keys[chosen], kind="stable")])
+    high, low = (best.result() for best in samples)
+    return Survey((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))

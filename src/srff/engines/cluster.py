@@ -18,10 +18,11 @@ from dask.delayed import delayed
 from distributed import TimeoutError as NotYet
 from distributed.client import FutureCancelledError
 
-from srff.engines.base import BlockFunction, Engine, Standardisation
+from srff.engines.base import Block, BlockFunction, Engine, Standardisation
 from srff.engines.device import DeviceEngine, rows_in_block
 from srff.engines.plan import BlockPlan
-from srff.engines.stream import added, block_sum, standardised_blocks, tree
+from srff.engines.stream import added, block_sum, standardised_blocks, taken, tree
+from srff.features import reused_memory
 from srff.sources.arrays import ArrayPiece
 from srff.sources.dask import DaskSource, Partition, partition_name
 from srff.survey import Collection, Survey, survey_piece
@@ -37,38 +38,60 @@ LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 @dataclass(frozen=True)
-class PartitionSum:
-    """What a worker does with a partition in a pass: the sums over its blocks."""
+class PartitionBlocks:
+    """What a worker makes of a partition: standardised blocks."""
+
+    standardisation: Standardisation
+    rows: int
+    dtype: np.dtype
+
+    def blocks(self, partition: Partition) -> Iterator[Block]:
+        """The blocks one after the other."""
+        piece = ArrayPiece(*partition)
+        return standardised_blocks(piece, None, self.standardisation, self.rows, self.dtype)
+
+    def __call__(self, partition: Partition, number: int) -> list[Block]:
+        """All blocks, to be kept."""
+        return list(self.blocks(partition))
+
+
+@dataclass(frozen=True)
+class BlockSum:
+    """What a worker does in a pass with blocks that it keeps, or makes of a partition now."""
+
+    function: BlockFunction
+    columns: np.ndarray | None
+    arguments: tuple[Any, ...]
+    made: PartitionBlocks | None
+
+    def __call__(self, held: Any, number: int) -> list[np.ndarray]:
+        """The sums of one partition, in float64; none if it has no rows."""
+        blocks = held if self.made is None else self.made.blocks(held)
+        with one_blas_thread(), reused_memory():
+            return block_sum(self.function, taken(blocks, self.columns), self.arguments)
+
+
+@dataclass(frozen=True)
+class DeviceSum:
+    """What a worker does in a pass with a partition and its GPU."""
 
     function: BlockFunction
     columns: np.ndarray | None
     arguments: tuple[Any, ...]
     standardisation: Standardisation
     n_components: int
-    rows: int
     dtype: np.dtype
     device: str
 
     def __call__(self, partition: Partition, number: int) -> list[np.ndarray]:
         """The sums of one partition, in float64; none if it has no rows."""
-        X, Y, weight = partition
+        X = partition[0]
         if not X.shape[0]:
             return []
-        if self.device != "cpu":
-            plan = BlockPlan(rows_in_block(X.shape[1], self.n_components), cached=False)
-            with DeviceEngine(
-                X, Y, weight, self.standardisation, plan, self.dtype, self.device
-            ) as engine:
-                return engine._sum(self.function, self.columns, *self.arguments)
-        piece = ArrayPiece(X, Y, weight)
-        with one_blas_thread():
-            return block_sum(
-                self.function,
-                standardised_blocks(
-                    piece, self.columns, self.standardisation, self.rows, self.dtype
-                ),
-                self.arguments,
-            )
+        plan = BlockPlan(rows_in_block(X.shape[1], self.n_components), cached=False)
+        s, dtype, device = self.standardisation, self.dtype, self.device
+        with DeviceEngine(*partition, s, plan, dtype, device) as engine:
+            return engine._sum(self.function, self.columns, *self.arguments)
 
 
 @dataclass(frozen=True)
@@ -78,7 +101,7 @@ class PartitionSurvey:
     multipliers: np.ndarray
     names: tuple[str, ...] | None
     sizes: tuple[int, int]
-    least: tuple[np.uint64, np.uint64]
+    least: tuple[int, int]
 
     def __call__(self, partition: Partition, number: int) -> Survey | None:
         """The survey of one partition."""
@@ -121,10 +144,10 @@ def _count(partition: Partition) -> int:
     return int(partition[0].shape[0])
 
 
-def _likely(size: int, n_rows: int) -> np.uint64:
+def _likely(size: int, n_rows: int) -> int:
     """A key that at least ``size`` of the rows reach, but for a chance of one in a billion."""
     share = (size + SPARE * np.sqrt(size)) / max(n_rows, 1)
-    return np.uint64(0) if share >= 1 else np.uint64(int((1 - share) * 2**64))
+    return 0 if share >= 1 else int((1 - share) * 2**64)
 
 
 def on_partitions(
@@ -195,7 +218,8 @@ def _count_workers(dask_scheduler: Any) -> int:
 class ClusterEngine(Engine):
     """The sums of a stream, in the same order, made where the partitions are.
 
-    ``keep`` holds the partitions in the workers' memory, for many passes.
+    ``keep`` holds standardised blocks in the workers' memory, or whole partitions for a GPU, for
+    many passes; what is lost with a worker is made anew from where the rows come from.
     """
 
     def __init__(
@@ -212,14 +236,17 @@ class ClusterEngine(Engine):
         self.n_features, self.n = source.n_features, n
         self._source, self._standardisation = source, standardisation
         self._plan, self._dtype, self._device = plan, np.dtype(dtype), device
-        self._n_components, self._keep = n_components, keep
+        self._n_components = n_components
+        self._kept: list[Any] | None = None
         if keep:
-            source.keep()
+            kept = source.partitions()
+            if device == "cpu":
+                kept = _tasks(PartitionBlocks(standardisation, plan.rows, self._dtype), kept)
+            self._kept = source.client.persist(kept)
 
     def close(self) -> None:
-        """Let the workers forget the partitions."""
-        if self._keep:
-            self._source.forget()
+        """Let the workers forget what they keep."""
+        self._kept = None
 
     def _parameter(self, array: np.ndarray) -> np.ndarray:
         return np.asarray(array, dtype=self._dtype)
@@ -228,22 +255,16 @@ class ClusterEngine(Engine):
         self, function: BlockFunction, columns: np.ndarray | None, *arguments: Any, width: int = 0
     ) -> list[np.ndarray]:
         self.n_passes += 1
-        s, inputs = self._standardisation, columns
-        if columns is not None and not self._keep:
+        held, s, here = self._kept, self._standardisation, self._here(arguments)
+        if held is None:
             # Partitions are read anew, and then no other column is.
-            partitions = self._source.partitions(columns[:-1])
-            s, inputs = Standardisation(s.of(columns), s.y_center, s.y_spread), None
+            held = self._source.partitions(None if columns is None else columns[:-1])
+            s, columns = Standardisation(s.of(columns), s.y_center, s.y_spread), None
+        if self._device != "cpu":
+            size, dtype, device = self._n_components, self._dtype, self._device
+            task: Any = DeviceSum(function, columns, here, s, size, dtype, device)
         else:
-            partitions = self._source.partitions()
-        task = PartitionSum(
-            function,
-            inputs,
-            self._here(arguments),
-            s,
-            self._n_components,
-            self._plan.rows,
-            self._dtype,
-            self._device,
-        )
-        total = tree(_tasks(task, partitions), delayed(added, pure=False))
+            made = None if self._kept else PartitionBlocks(s, self._plan.rows, self._dtype)
+            task = BlockSum(function, columns, here, made)
+        total = tree(_tasks(task, held), delayed(added, pure=False))
         return [np.array(part) for part in gathered(self._source.client, total)]

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from srff import objectives
 from srff.constraints import project_simplex
 from srff.engines import Engine
 from srff.features import Statistics
+from srff.journal import NO_JOURNAL, Journal
 
 INNER_STEPS = 5
 """Steps of FISTA in Step 2.  The argmin that the paper writes is for coefficients that Step 1
@@ -91,10 +94,25 @@ def alternating(
     max_iter: int,
     tol: float,
     max_inner: int = INNER_STEPS,
+    journal: Journal = NO_JOURNAL,
 ) -> Iterator[AlternatingState]:
     """Outer iterations from ``state``, one state each, to convergence or ``max_iter`` in all."""
+
+    def advanced(state: AlternatingState) -> dict[str, Any]:
+        following = advance(engine, E, b, state, tol=tol, max_inner=max_inner)
+        return vars(following) | {"objective": following.objective[-1]}
+
     while not state.converged and state.n_iter < max_iter:
-        state = advance(engine, E, b, state, tol=tol, max_inner=max_inner)
+        label = f"iteration {state.n_iter + 1}, alpha {state.alpha:.6g}"
+        found = journal.step(label, engine, partial(advanced, state))
+        state = AlternatingState(
+            found["scale"],
+            found["coef"],
+            state.alpha,
+            (*state.objective, float(found["objective"])),
+            float(found["step_size"]),
+            bool(found["converged"]),
+        )
         yield state
 
 

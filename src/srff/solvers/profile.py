@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from srff.constraints import project_simplex
 from srff.engines import Engine
+from srff.journal import NO_JOURNAL, Journal
 from srff.objectives import Evaluation, Objective
 
 MEMORY = 5
@@ -38,7 +41,6 @@ class ScaleState:
     """Scales on the simplex on their way down: small, and the objective with them."""
 
     scale: np.ndarray
-    evaluation: Evaluation
     objective: tuple[float, ...]
     converged: bool = False
 
@@ -57,6 +59,7 @@ def descend_scales(
     *,
     max_iter: int,
     tol: float,
+    journal: Journal = NO_JOURNAL,
 ) -> Iterator[ScaleState]:
     """Spectral projected gradient on the simplex of ``scale``'s sum, one state an iteration.
 
@@ -75,36 +78,54 @@ def descend_scales(
         dW, _ = slopes(engine, e, gamma[:, None] * E[usable], b, usable)
         return np.sum(dW * E[usable], axis=1)
 
-    x = scale[usable]
-    e = evaluate(x)
-    slope = gradient(x, e)
-    steepest = float(np.linalg.norm(slope - slope.mean()))
-    if steepest == 0.0:
-        return
-    step = 0.1 * budget / steepest
-    values = [e.value]
-    for _ in range(max_iter):
+    def begun(x: np.ndarray) -> dict[str, Any]:
+        e = evaluate(x)
+        return {"value": e.value, "slope": gradient(x, e)}
+
+    def advanced(
+        x: np.ndarray, slope: np.ndarray, step: float, values: tuple[float, ...]
+    ) -> dict[str, Any]:
+        """One iteration; nothing if no step lowers the objective."""
         direction = project_simplex(x - step * slope, budget) - x
         decrease = float(direction @ slope)
         length = 1.0
         while True:
             trial = x + length * direction
             trial[trial < 1e-12 * budget] = 0.0
-            following = evaluate(trial)
-            if following.value <= max(values[-MEMORY:]) + 1e-4 * length * decrease:
+            e = evaluate(trial)
+            if e.value <= max(values[-MEMORY:]) + 1e-4 * length * decrease:
                 break
             length /= 3
             if length < SHORTEST:
-                return
-        slope_following = gradient(trial, following)
-        move, change = trial - x, slope_following - slope
+                return {}
+        following = gradient(trial, e)
+        move, change = trial - x, following - slope
         curvature = float(move @ change)
-        step = float(move @ move) / curvature if curvature > 0 else 2 * step
-        x, slope, e = trial, slope_following, following
-        values.append(e.value)
+        return {
+            "x": trial,
+            "slope": following,
+            "value": e.value,
+            "step": float(move @ move) / curvature if curvature > 0 else 2 * step,
+            "done": abs(decrease) <= tol * max(abs(e.value), tol),
+        }
+
+    x = scale[usable]
+    found = journal.step("start on the simplex", engine, partial(begun, x))
+    slope = found["slope"]
+    steepest = float(np.linalg.norm(slope - slope.mean()))
+    if steepest == 0.0:
+        return
+    step = 0.1 * budget / steepest
+    values: tuple[float, ...] = (float(found["value"]),)
+    for number in range(max_iter):
+        work = partial(advanced, x, slope, step, values)
+        found = journal.step(f"iteration {number + 1} on the simplex", engine, work)
+        if "x" not in found:
+            return
+        x, slope, step = found["x"], found["slope"], float(found["step"])
+        values = (*values, float(found["value"]))
         full = np.zeros_like(scale)
         full[usable] = x
-        done = abs(decrease) <= tol * max(abs(e.value), tol)
-        yield ScaleState(full, e, tuple(values), done)
-        if done:
+        yield ScaleState(full, values, bool(found["done"]))
+        if found["done"]:
             return

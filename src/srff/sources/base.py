@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-CHUNK_ROWS = 65_536
+CHUNK_ROWS = 16_384
+"""A multiple of the rows of any block: chunks then end where blocks end."""
 
 
 @dataclass(frozen=True)

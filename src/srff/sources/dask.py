@@ -67,17 +67,6 @@ class DaskSource(Source):
         """Each partition as a delayed :data:`Partition`, in all columns or in some."""
         return self._all if columns is None else self._delayed(columns)
 
-    def keep(self) -> None:
-        """Keep the partitions with the workers, for many passes.
-
-        What is lost with a worker is made anew from where the rows come from.
-        """
-        self._all = self.client.persist(self._all)
-
-    def forget(self) -> None:
-        """Read the partitions anew from now on."""
-        self._all = self._delayed(None)
-
     def pieces(self) -> Iterator[DaskPiece]:
         """The partitions, each computed when it is read."""
         return (DaskPiece(k, self) for k in range(len(self._all)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ FORMATS = {
     ".ipc": "ipc",
     ".feather": "ipc",
 }
+BUFFER_BYTES = 2**16
+"""Bytes of a column of a Parquet file that are read at a time."""
+
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
@@ -46,12 +49,16 @@ class TableSource(Source):
             self._check(path, schema)
             for fragment in fragments:
                 counts.append(fragment.count_rows() if kind != "csv" else None)
-                groups = fragment.split_by_row_group() if kind == "parquet" else [fragment]
-                for number, group in enumerate(groups):
-                    name = f"{path}, row group {number}" if kind == "parquet" else path
-                    inputs = self.names
-                    assert inputs is not None
-                    piece = TablePiece(name, group, inputs, target, weight, self._dtype)
+                groups: list[tuple[str, Any]] = [(path, Scanned(fragment))]
+                if kind == "parquet":
+                    metadata = fragment.metadata
+                    groups = [
+                        (f"{path}, row group {number}", RowGroup(path, metadata, number))
+                        for number in range(metadata.num_row_groups)
+                    ]
+                for name, batches in groups:
+                    assert self.names is not None
+                    piece = TablePiece(name, batches, self.names, target, weight, self._dtype)
                     self._pieces.append(piece)
         self.n_rows = None if None in counts else sum(c for c in counts if c is not None)
 
@@ -87,11 +94,52 @@ class TableSource(Source):
 
 
 @dataclass(frozen=True)
+class Scanned:
+    """A file as pyarrow's scanner gives it."""
+
+    fragment: Any = field(repr=False)
+
+    def __call__(self, columns: list[str]) -> Iterator[Any]:
+        """Batches of rows in these columns."""
+        # The caller's threads read pieces side by side already.
+        yield from self.fragment.to_batches(
+            columns=columns,
+            batch_size=CHUNK_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A row group of a Parquet file, decoded page by page.
+
+    pyarrow's scanner would hold several times the whole of it, however few rows it is asked for.
+    """
+
+    path: str
+    metadata: Any = field(repr=False)
+    number: int
+
+    def __call__(self, columns: list[str]) -> Iterator[Any]:
+        """Batches of rows in these columns, and perhaps in others."""
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(
+            self.path, metadata=self.metadata, buffer_size=BUFFER_BYTES, pre_buffer=False
+        ) as file:
+            yield from file.iter_batches(
+                CHUNK_ROWS, row_groups=[self.number], columns=columns, use_threads=False
+            )
+
+
+@dataclass(frozen=True)
 class TablePiece:
     """A row group, or a file."""
 
     name: str
-    fragment: Any = field(repr=False)
+    batches: Any = field(repr=False)
     inputs: tuple[str, ...] = field(repr=False)
     target: str = field(repr=False)
     weight: str | None = field(repr=False)
@@ -102,27 +150,24 @@ class TablePiece:
         inputs = self.inputs if columns is None else [self.inputs[i] for i in columns]
         wanted = [*inputs, self.target, *([self.weight] if self.weight else [])]
         try:
-            # The caller's threads read pieces side by side already.
-            batches = self.fragment.to_batches(
-                columns=wanted, batch_size=CHUNK_ROWS, use_threads=False
-            )
-            for batch in batches:
+            for batch in self.batches(wanted):
                 if batch.num_rows:
-                    yield self._chunk(batch, len(inputs))
+                    yield self._chunk(batch, inputs)
         except (OSError, ValueError) as error:
             if type(error) is ValueError and str(error).startswith(self.name):
                 raise
             raise ValueError(f"{self.name}: cannot be read: {error}") from None
 
-    def _chunk(self, batch: Any, n_inputs: int) -> Chunk:
-        X = np.empty((batch.num_rows, n_inputs), dtype=self.dtype, order="F")
-        for i in range(n_inputs):
-            X[:, i] = _numbers(batch.column(i), self.dtype)
-        Y = _numbers(batch.column(n_inputs), np.dtype(np.float64))[:, None]
-        weight = None
-        if self.weight:
-            weight = _numbers(batch.column(n_inputs + 1), np.dtype(np.float64))
-        return Chunk(X, Y, weight)
+    def _chunk(self, batch: Any, inputs: Sequence[str]) -> Chunk:
+        def numbers(name: str, dtype: np.dtype) -> np.ndarray:
+            return _numbers(batch.column(batch.schema.get_field_index(name)), dtype)
+
+        X = np.empty((batch.num_rows, len(inputs)), dtype=self.dtype, order="F")
+        for i, name in enumerate(inputs):
+            X[:, i] = numbers(name, self.dtype)
+        double = np.dtype(np.float64)
+        weight = numbers(self.weight, double) if self.weight else None
+        return Chunk(X, numbers(self.target, double)[:, None], weight)
 
 
 def _numbers(column: Any, dtype: np.dtype) -> np.ndarray:

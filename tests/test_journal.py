@@ -1,0 +1,372 @@
+"""Checkpoints: killed fits go on to the same model, and what cannot be gone on from is refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+import random
+import resource
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from srff import SRFFRegressor, journal, layouts
+from srff.journal import CheckpointError, DiskJournal, described
+from srff.kernels import Matern
+from srff.whole_files import DamagedFile, read_whole, write_whole
+
+QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0}
+PAPER = QUICK | {"solver": "alternating", "refine": None}
+PROFILE = QUICK | {"refine": None}
+pytestmark = pytest.mark.filterwarnings("ignore:The solver stopped")
+
+
+def rows(n=200):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((n, 5))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, n)
+
+
+@pytest.fixture(autouse=True)
+def every_step(monkeypatch):
+    """Every step is written at once."""
+    monkeypatch.setattr(journal, "SECONDS", 0.0)
+    monkeypatch.setattr(journal, "SHARE", 0.0)
+
+
+def same_model(one, other):
+    for name in ("scale_", "coef_", "frequencies_", "offsets_", "objective_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert (one.n_passes_, one.effective_passes_) == (other.n_passes_, other.effective_passes_)
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_at(report):
+    """A callback that interrupts the fit at one of its reports."""
+    left = [report]
+
+    def callback(progress):
+        left[0] -= 1
+        if left[0] < 0:
+            raise Stop
+
+    return callback
+
+
+@pytest.mark.parametrize(
+    ("options", "reports"),
+    [(QUICK, (0, 40, 80)), (PAPER, (0, 3, 30)), (PROFILE, (0, 2, 6))],
+    ids=["default", "paper", "profile"],
+)
+def test_an_interrupted_fit_goes_on_to_the_same_model(tmp_path, options, reports):
+    X, y = rows()
+    whole = SRFFRegressor(**options).fit(X, y)
+    for report in reports:
+        callback = stop_at(report)
+        try:
+            SRFFRegressor(**options, checkpoint=tmp_path, callback=callback).fit(X, y)
+        except Stop:
+            assert (tmp_path / "fit.json").exists()
+    n_files = len(list(tmp_path.glob("*.steps")))
+    assert n_files > 3
+    model = SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
+    same_model(model, whole)
+    assert len(list(tmp_path.glob("*.steps"))) > n_files
+    # A fit that had ended is there at once.
+    n_files = len(list(tmp_path.glob("*.steps")))
+    again = SRFFRegressor(**options, checkpoint=tmp_path, n_jobs=1).fit(X, y)
+    same_model(again, whole)
+    np.testing.assert_array_equal(again.path_["seconds"] > 0, model.path_["seconds"] > 0)
+    assert len(list(tmp_path.glob("*.steps"))) == n_files
+
+
+def test_steps_that_are_there_are_not_done_again(tmp_path, monkeypatch):
+    X, y = rows()
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+
+    def forbidden(*arguments, **settings):
+        raise AssertionError("an iteration was done again")
+
+    monkeypatch.setattr(sys.modules["srff.solvers.alternating"], "advance", forbidden)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(AssertionError, match="done again"):
+        SRFFRegressor(**PAPER).fit(X, y)
+
+
+def test_without_a_random_state_the_drawn_seed_is_kept(tmp_path):
+    X, y = rows()
+    options = PAPER | {"random_state": None}
+    with pytest.raises(Stop):
+        SRFFRegressor(**options, checkpoint=tmp_path, callback=stop_at(9)).fit(X, y)
+    model = SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
+    same_model(model, SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y))
+
+
+def test_a_stream_goes_on_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(layouts, "STREAM_ROWS", 100)
+    monkeypatch.setattr(layouts, "SAMPLE_ROWS", 100)
+    X, y = rows()
+    blocks = [(X[i : i + 40], y[i : i + 40]) for i in range(0, 200, 40)]
+    whole = SRFFRegressor(**QUICK).fit(blocks)
+    with pytest.raises(Stop):
+        SRFFRegressor(**QUICK, checkpoint=tmp_path, callback=stop_at(100)).fit(blocks)
+    same_model(SRFFRegressor(**QUICK, checkpoint=tmp_path).fit(blocks), whole)
+    blocks[3][0][7, 2] += 1e-9
+    with pytest.raises(CheckpointError, match=r"it is of another fit: rows is \w+ there"):
+        SRFFRegressor(**QUICK, checkpoint=tmp_path).fit(blocks)
+    blocks[3][0][7, 2] -= 1e-9
+    with pytest.raises(CheckpointError, match="it is of another fit: rows is"):
+        SRFFRegressor(**QUICK, checkpoint=tmp_path).fit([(X[:100], y[:100]), (X[100:], y[100:])])
+
+
+SCRIPT = """
+import os, signal, sys, time
+import numpy as np
+from srff import SRFFRegressor, journal
+journal.SECONDS, journal.SHARE = 0.02, 0.0
+rng = np.random.RandomState(0)
+X = rng.standard_normal((400, 6))
+y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, 400)
+options = {"n_components": 30, "max_iter": 10, "random_state": 0, "n_jobs": 1}
+for line in sys.stdin:
+    seconds, checkpoint, out = line.split()
+    child = os.fork()
+    if child == 0:
+        model = SRFFRegressor(**options, checkpoint=None if checkpoint == "-" else checkpoint)
+        model.fit(X, y)
+        np.savez(out, scale=model.scale_, coef=model.coef_, W=model.frequencies_)
+        os._exit(0)
+    begun = time.monotonic()
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() - begun > float(seconds):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            print("killed", flush=True)
+            break
+        time.sleep(0.001)
+    else:
+        print(time.monotonic() - begun, flush=True)
+"""
+
+
+def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
+    """Fits in processes of their own, each killed once or again and again, then left to end."""
+    expected, got = tmp_path / "expected.npz", tmp_path / "got.npz"
+    command = [sys.executable, "-c", SCRIPT]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+
+        def run(folder, out, seconds=600.0):
+            """The seconds that the fit took, or None if it was killed after so many."""
+            process.stdin.write(f"{seconds} {folder} {out}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline().strip()
+            return None if answer == "killed" else float(answer)
+
+        whole = run("-", expected)
+        rng = random.Random(0)
+        kills, resumed = 0, 0
+        for number in range(100):
+            folder = tmp_path / f"checkpoint-{number}"
+            while kills < 20:
+                if run(folder, got, rng.uniform(0, 0.8 * whole)) is not None:
+                    break
+                kills += 1
+                if rng.random() < 0.3:
+                    break
+            resumed += bool(list(folder.glob("*.steps"))) and not got.exists()
+            run(folder, got)
+            with np.load(expected) as one, np.load(got) as other:
+                for name in one:
+                    np.testing.assert_array_equal(one[name], other[name])
+            got.unlink()
+            if kills == 20:
+                break
+        process.stdin.close()
+    assert kills == 20
+    assert resumed > 2
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"alpha": 0.1}, "alpha is 'auto' there and 0.1 here"),
+        ({"n_components": 21}, "n_components is 20 there and 21 here"),
+        ({"random_state": 1}, "random_state is 0 there and 1 here"),
+        ({"kernel": Matern(2.0)}, r"kernel is 'gaussian' there and Matern \[\('nu', 2.0\)\] here"),
+        ({"memory_limit": "1GB"}, "memory_limit is None there and '1GB' here"),
+    ],
+)
+def test_other_parameters_are_refused(tmp_path, change, reason):
+    X, y = rows(60)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(CheckpointError, match=f"it is of another fit: {reason}"):
+        SRFFRegressor(**PAPER | change, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path, n_jobs=1, verbose=1).fit(X, y)
+
+
+def test_other_data_and_another_version_are_refused(tmp_path, monkeypatch):
+    X, y = rows(60)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(CheckpointError, match="n_rows is 60 there and 59 here"):
+        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X[1:], y[1:])
+    with pytest.raises(CheckpointError, match="rows is"):
+        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y + 1e-12)
+    with pytest.raises(CheckpointError, match=r"weight is 60.0 there and 120.0 here|rows is"):
+        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y, sample_weight=np.full(60, 2.0))
+    monkeypatch.setattr("srff.__version__", "9.9")
+    with pytest.raises(CheckpointError, match=r"version is 0\.\d\.\d there and 9.9 here"):
+        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+
+
+def damage(path, how):
+    content = bytearray(path.read_bytes())
+    if how == "flip":
+        content[len(content) // 2] ^= 1
+    elif how == "cut":
+        del content[len(content) // 2 :]
+    elif how == "empty":
+        content.clear()
+    else:
+        path.unlink()
+        return
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["flip", "cut", "empty", "remove"])
+@pytest.mark.parametrize("name", ["fit.json", "000002.steps"])
+def test_a_damaged_checkpoint_is_refused(tmp_path, name, how):
+    X, y = rows(60)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    damage(tmp_path / name, how)
+    reason = f"{name} is missing" if how == "remove" else name
+    with pytest.raises(CheckpointError, match=f"cannot be gone on from: .*{reason}"):
+        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    shutil.rmtree(tmp_path)
+    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+
+
+def test_steps_of_another_course_are_refused(tmp_path):
+    counted = SimpleNamespace(n_passes=0)
+    with DiskJournal(tmp_path, {}) as first:
+        first.begin(dict)
+        first.step("one", counted, lambda: {"a": 1})
+    with DiskJournal(tmp_path, {}) as second:
+        second.begin(dict)
+        with pytest.raises(CheckpointError, match="a step is 'one' there and 'two' here"):
+            second.step("two", counted, lambda: {"a": 1})
+
+
+def test_two_fits_at_a_time_in_one_folder_are_refused(tmp_path):
+    with (
+        DiskJournal(tmp_path, {}),
+        pytest.raises(CheckpointError, match="in use by another fit"),
+    ):
+        DiskJournal(tmp_path, {})
+    DiskJournal(tmp_path, {}).close()
+
+
+def test_what_a_killed_write_left_is_swept_away(tmp_path):
+    (tmp_path / ".000000.steps.part").write_bytes(b"half")
+    with DiskJournal(tmp_path, {}) as fresh:
+        fresh.begin(dict)
+    assert not list(tmp_path.glob(".*.part"))
+
+
+FULL = """
+import sys, numpy as np
+from srff import SRFFRegressor, journal
+journal.SECONDS, journal.SHARE = 0.0, 0.0
+rng = np.random.RandomState(0)
+X = rng.standard_normal((200, 5))
+y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, 200)
+options = {"n_components": 20, "max_iter": 4, "random_state": 0}
+try:
+    SRFFRegressor(**options, checkpoint=sys.argv[1]).fit(X, y)
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_an_error_and_what_was_written_stays(tmp_path):
+    """A real file system of a few blocks, where this user may mount one; it is then made larger."""
+    script, disk, kept = tmp_path / "fit.py", tmp_path / "disk", tmp_path / "kept"
+    script.write_text(FULL)
+    disk.mkdir()
+    shell = (
+        f"mount -t tmpfs -o size=64k none {disk} && {sys.executable} {script} {disk}/checkpoint"
+        f" && ls -a {disk}/checkpoint && cp -r {disk}/checkpoint {kept}"
+    )
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", shell],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "fit.json" not in done.stdout:
+        assert "mount" in done.stderr or "unshare" in done.stderr, done.stderr
+        return fall_back_to_a_limit(tmp_path)
+    assert "cannot be written: No space left on device. What was written before" in done.stdout
+    assert ".part" not in done.stdout
+    X, y = rows()
+    options = {"n_components": 20, "max_iter": 4, "random_state": 0}
+    n_files = len(list(kept.glob("*.steps")))
+    assert n_files > 0
+    same_model(
+        SRFFRegressor(**options, checkpoint=kept).fit(X, y), SRFFRegressor(**options).fit(X, y)
+    )
+    return None
+
+
+def fall_back_to_a_limit(folder):
+    """The system refuses to write more than so many bytes to a file."""
+    write_whole(folder / "a", b"before")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_whole(folder / "a", b"x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert read_whole(folder / "a") == b"before"
+    assert [p.name for p in folder.glob(".*")] == []
+
+
+def test_a_file_is_there_whole_or_not_at_all(tmp_path):
+    fall_back_to_a_limit(tmp_path)
+    (tmp_path / "b").write_bytes(b"something else")
+    with pytest.raises(DamagedFile, match="not one that srff wrote"):
+        read_whole(tmp_path / "b")
+
+
+def test_a_checkpoint_must_be_a_folder(tmp_path):
+    X, y = rows(60)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="cannot be written: File exists") as error:
+        SRFFRegressor(checkpoint=tmp_path / "file").fit(X, y)
+    assert error.value.errno == errno.EEXIST
+    with pytest.raises(ValueError, match="checkpoint=3 must be a folder or None"):
+        SRFFRegressor(checkpoint=3).fit(X, y)
+
+
+def test_parameters_are_described_by_what_they_are():
+    assert described(np.float64(0.5)) == described(0.5) == "0.5"
+    assert described("auto") != described(None)
+    assert described(np.float32) == described(np.dtype("float32")) == "float32"
+    one, other = (lambda rng, size: rng.logistic(size=size)), (lambda rng, size: rng.normal(1, 2))
+    assert described(one) != described(other)
+    pair = (np.zeros((2, 2)), np.ones(2))
+    assert described(pair) == described(pair)
+    assert described(pair) != described((np.zeros((2, 2)), np.zeros(2)))
+    state = np.random.RandomState(0)
+    before = described(state)
+    state.normal()
+    assert described(state) != before == described(np.random.RandomState(0))
+    assert json.loads(json.dumps(described(Matern(1.0)))) == "Matern [('nu', 1.0)]"
