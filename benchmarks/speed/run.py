@@ -28,11 +28,22 @@ PARTS = {
     "peers": "peers",
     "equivalence": "equivalence",
     "sources": "sources",
+    "cost": "cost",
 }
 """The module of each part."""
 
 USUAL = {
-    "cpu": ("passes", "prediction", "imports", "growth", "large", "profile", "peers", "sources"),
+    "cpu": (
+        "passes",
+        "prediction",
+        "imports",
+        "growth",
+        "large",
+        "profile",
+        "peers",
+        "sources",
+        "cost",
+    ),
     "cuda": ("passes", "large", "equivalence"),
 }
 RESULTS = HERE / "results.csv"
