@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: demo test check lint format clean
+.PHONY: demo test check docs format clean
 
 demo: .venv/installed
 	$(BIN)/srff demo
@@ -17,11 +17,15 @@ check: .venv/installed-dev
 	$(BIN)/mypy
 	$(MAKE) test ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=95"
 
+docs: .venv/installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 format: .venv/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
+	rm -rf docs/_build docs/api docs/gallery
 	rm -rf .venv .coverage .mypy_cache .pytest_cache .ruff_cache dist
 
 .venv/bin/python:

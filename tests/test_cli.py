@@ -2,18 +2,87 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import srff
 from srff import progress
 from srff.cli import app
+from srff.io import load, save
 from srff.progress import Progress, reporting
 
 runner = CliRunner()
+pandas = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
+
+QUICK = ["--set", "n_components=20", "--set", "max_iter=4"]
+QUICKEST = [*QUICK, "--set", "refine=none", "--set", "solver=alternating", "--set", "alpha=0.1"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """The target depends on a and b; city, day and same cannot be inputs."""
+    rng = np.random.RandomState(0)
+    table = pandas.DataFrame(rng.standard_normal((250, 5)), columns=list("abcde"))
+    table["y"] = np.sin(2 * table.a) + table.b**2 + rng.normal(0, 0.1, 250)
+    table["city"] = ["Bern", "Jena"] * 125
+    table["day"] = pandas.date_range("2020-01-01", periods=250)
+    table["same"] = 3
+    return table
+
+
+@pytest.fixture
+def numbers(frame):
+    """The columns that are numbers."""
+    return frame[list("abcdey")]
+
+
+@pytest.fixture(scope="module")
+def model(frame, tmp_path_factory):
+    """The file of a model that the command has fitted."""
+    folder = tmp_path_factory.mktemp("model")
+    frame[list("abcdey")].to_csv(folder / "table.csv", index=False)
+    path = folder / "model.srff"
+    result = srff_("fit", folder / "table.csv", "-t", "y", "-o", path, *QUICK)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to be in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def srff_(*arguments, **more):
+    return runner.invoke(app, [str(a) for a in arguments], **more)
+
+
+def refused(result, code, *words):
+    """One sentence on standard error, nothing on standard output, and this exit code."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("srff: ")
+    for word in words:
+        assert word in lines[0]
+    return True
+
+
+def predictions(path):
+    read = pandas.read_csv if str(path).endswith("csv") else pandas.read_parquet
+    return read(path)["prediction"].to_numpy()
 
 
 def test_version_and_help():
@@ -69,3 +138,450 @@ def test_importing_the_package_does_not_load_optional_or_heavy_libraries():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "arrow", "csv.gz", "tsv"])
+def test_a_table_of_any_kind_gives_the_same_model(here, numbers, kind):
+    numbers.to_csv("plain.csv", index=False)
+    path = here / f"table.{kind}"
+    if kind.startswith(("csv", "tsv")):
+        numbers.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    elif kind == "parquet":
+        numbers.to_parquet(path, row_group_size=100)
+    else:
+        numbers.to_feather(path)
+    for table, out in (("plain.csv", "plain.srff"), (path, "model.srff")):
+        result = srff_("fit", table, "--target", "y", "--out", out, *QUICKEST)
+        assert result.exit_code == 0, result.output
+    first, second = load("plain.srff"), load("model.srff")
+    np.testing.assert_array_equal(first.scale_, second.scale_)
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+def test_the_model_is_the_one_that_python_fits(here, frame, numbers, model):
+    fitted = srff.SRFFRegressor(n_components=20, max_iter=4, random_state=0)
+    fitted.fit(numbers.drop(columns="y"), numbers["y"])
+    saved = load(model)
+    assert list(saved.feature_names_in_) == list("abcde")
+    np.testing.assert_array_equal(saved.scale_, fitted.scale_)
+    np.testing.assert_allclose(
+        saved.predict(frame[list("abcde")]), fitted.predict(frame[list("abcde")])
+    )
+
+
+def test_fit_prints_the_variables_and_how_good_the_model_is(here, frame):
+    frame.to_csv("t.csv")
+    result = srff_("fit", "t.csv", "-t", "y", *QUICK)
+    assert result.exit_code == 0, result.output
+    for text in ("variable", "scale", "2 of 5 variables", "validation error", "R", "kind of model"):
+        assert text in result.stdout
+    assert Path("model.srff").is_file()
+    told = result.stderr
+    for text in (
+        "'city'",
+        "text such as 'Bern'",
+        "'day'",
+        "dates",
+        "'same'",
+        "3 in every row",
+        "''",
+    ):
+        assert text in told
+
+
+def test_a_pattern_and_standard_input_are_tables_too(here, numbers):
+    numbers[:100].to_csv("part1.csv", index=False)
+    numbers[100:][list("ydcbae")].to_csv("part2.csv", index=False)
+    numbers.to_csv("whole.csv", index=False)
+    text = Path("whole.csv").read_text()
+    for table, out, stdin in (("part*.csv", "1", None), ("-", "2", text), ("whole.csv", "3", None)):
+        result = srff_("fit", table, "-t", "y", "-o", out, *QUICKEST, input=stdin)
+        assert result.exit_code == 0, result.output
+    first, *others = (load(out).predict(numbers[list("abcde")]) for out in "123")
+    for other in others:
+        np.testing.assert_allclose(first, other, rtol=1e-6)
+
+
+def test_columns_that_cannot_be_inputs_are_refused_if_strict(here, frame):
+    frame.to_parquet("t.parquet")
+    result = srff_("fit", "t.parquet", "-t", "y", "--strict", *QUICKEST)
+    assert refused(result, 1, "'city'", "'day'", "'same'")
+    options = [part for name in ("city", "day", "same") for part in ("--drop", name)]
+    assert srff_("fit", "t.parquet", "-t", "y", "--strict", *options, *QUICKEST).exit_code == 0
+
+
+def test_text_below_many_numbers_is_found(here):
+    # pyarrow looks at the first megabyte alone.
+    rows = ["x,late,y", *(f"{i % 97},{i % 89},{i % 83}.5" for i in range(150_000)), "1,oops,2"]
+    Path("t.csv").write_text("\n".join(rows))
+    assert refused(srff_("fit", "t.csv", "-t", "late", *QUICKEST), 1, "'late'", "'oops'")
+    result = srff_("fit", "t.csv", "-t", "y", "--strict", *QUICKEST)
+    assert refused(result, 1, "'late'", "'oops'")
+
+
+def test_whole_numbers_with_a_fraction_far_below_are_numbers(here):
+    rows = ["x,y", *(f"{i % 97},{i % 83}" for i in range(200_000)), "1.5,2.5"]
+    Path("t.csv").write_text("\n".join(rows))
+    small = ["--set", "n_components=5", "--set", "max_iter=1", *QUICKEST[4:]]
+    result = srff_("fit", "t.csv", "-t", "y", "--json", *small)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["rows"] == 200_001
+
+
+@pytest.mark.filterwarnings("ignore:The solver stopped")
+def test_missing_values_are_counted_or_their_rows_left_out(here, numbers):
+    gaps = numbers.copy()
+    gaps.loc[3:5, "a"] = np.nan
+    gaps.loc[7, "y"] = np.nan
+    gaps.loc[9, "c"] = np.inf
+    for path in ("t.csv", "t.parquet"):
+        gaps.to_csv(path, index=False) if path == "t.csv" else gaps.to_parquet(path)
+        result = srff_("fit", path, "-t", "y", *QUICKEST)
+        assert refused(result, 1, "'a' (3)", "'y' (1)", "'c' (1)", "drop-rows")
+        assert not Path("model.srff").exists()
+        result = srff_("fit", path, "-t", "y", "--missing", "drop-rows", "--json", "-f", *QUICKEST)
+        assert json.loads(result.stdout)["rows"] == 245
+        whole = gaps[np.isfinite(gaps).all(axis=1)]
+        other = srff.SRFFRegressor(
+            n_components=20,
+            max_iter=4,
+            refine=None,
+            solver="alternating",
+            alpha=0.1,
+            random_state=0,
+        )
+        other.fit(whole[list("abcde")], whole["y"])
+        np.testing.assert_array_equal(load("model.srff").coef_, other.coef_)
+        Path("model.srff").unlink()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["nothing.csv", "-t", "y"], 2, ["nothing.csv"]),
+        (["t.csv", "-t", "Y"], 2, ["'Y'", "'y'"]),
+        (["t.csv", "-t", "zzz"], 2, ["'zzz'", "'a'"]),
+        (["t.csv", "-t", "city"], 1, ["'city'", "text"]),
+        (["t.csv", "-t", "y", "--weight", "y"], 2, ["different"]),
+        (["t.csv", "-t", "y", "--drop", "f"], 2, ["--drop", "'f'"]),
+        (["t.csv", "-t", "y", "--set", "depth=3"], 2, ["depth", "n_components"]),
+        (["t.csv", "-t", "y", "--set", "alpha"], 2, ["NAME=VALUE"]),
+        (["t.csv", "-t", "y", "--set", "max_iter=0"], 2, ["max_iter=0"]),
+        (["t.csv", "-t", "y", "--set", "validation=2"], 2, ["validation=2"]),
+        (["t.csv", "-t", "y", "--memory-limit", "much"], 2, ["'much'"]),
+        (["t.csv", "-t", "y", "--out", "no/model"], 2, ["no/model"]),
+        (["t.csv", "-t", "y", "--out", "."], 2, ["not a file"]),
+        (["t.xls", "-t", "y"], 2, [".csv"]),
+        (["empty.csv", "-t", "y"], 1, ["empty"]),
+        (["header.csv", "-t", "y"], 1, ["no rows"]),
+        (["twice.csv", "-t", "y"], 1, ["more than one column 'a'"]),
+        (["ragged.csv", "-t", "y"], 1, ["ragged.csv", "columns"]),
+        (["text.parquet", "-t", "y"], 1, ["text.parquet"]),
+        (["alone.csv", "-t", "y"], 1, ["input"]),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(here, frame, arguments, code, words):
+    frame.to_csv("t.csv", index=False)
+    for name, text in {
+        "t.xls": "x",
+        "empty.csv": "",
+        "header.csv": "a,y\n",
+        "twice.csv": "a,a,y\n1,2,3\n4,5,6\n",
+        "ragged.csv": "a,y\n1,2\n3\n",
+        "text.parquet": "no parquet",
+        "alone.csv": "y\n1\n2\n",
+    }.items():
+        Path(name).write_text(text)
+    before = sorted(os.listdir())
+    assert refused(srff_("fit", *QUICKEST, *arguments), code, *words)
+    assert sorted(os.listdir()) == before
+
+
+def test_debug_shows_the_traceback(here):
+    Path("t.csv").write_text("a,y\n1,2\n3\n")
+    result = srff_("fit", "t.csv", "-t", "y", "--debug")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("srff: t.csv")
+
+
+def test_an_error_that_nobody_foresaw_is_a_sentence_too(here, numbers, monkeypatch):
+    numbers.to_csv("t.csv", index=False)
+    monkeypatch.setattr(srff.SRFFRegressor, "fit", lambda *_: {}["lost"])
+    assert refused(srff_("fit", "t.csv", "-t", "y", "--quiet"), 1, "KeyError", "--debug")
+
+
+def test_nothing_is_overwritten_without_force(here, numbers, model):
+    numbers.to_csv("t.csv", index=False)
+    for out, command in (
+        ("m.srff", ["fit", "t.csv", "-t", "y", *QUICKEST]),
+        ("p.csv", ["predict", model, "t.csv"]),
+    ):
+        Path(out).write_text("precious")
+        assert refused(srff_(*command, "--out", out), 2, out, "--force")
+        assert Path(out).read_text() == "precious"
+        assert srff_(*command, "--out", out, "--force").exit_code == 0
+        assert Path(out).read_bytes() != b"precious"
+
+
+def test_a_fit_is_not_lost_if_a_file_has_come_where_the_model_was_to_be(here, numbers, monkeypatch):
+    numbers.to_csv("t.csv", index=False)
+    fit = srff.SRFFRegressor.fit
+
+    def fit_while_others_write(*arguments):
+        Path("model.srff").write_text("precious")
+        return fit(*arguments)
+
+    monkeypatch.setattr(srff.SRFFRegressor, "fit", fit_while_others_write)
+    result = srff_("fit", "t.csv", "-t", "y", "--json", *QUICKEST)
+    assert json.loads(result.stdout)["model"] == "model-2.srff"
+    assert "model-2.srff" in result.stderr
+    assert Path("model.srff").read_text() == "precious"
+    assert list(load("model-2.srff").feature_names_in_) == list("abcde")
+
+
+def test_json_is_one_object_and_nothing_else(here, frame):
+    frame.to_csv("t.csv", index=False)
+    result = srff_("fit", "t.csv", "-t", "y", "--json", *QUICK)
+    found = json.loads(result.stdout)
+    assert {one["name"] for one in found["selected"]} == {"a", "b"}
+    assert found["target"] == "y"
+    assert set(found["dropped"]) == {"city", "day", "same"}
+    assert 0 < found["validation_error"] < 0.5
+    assert 0.9 < found["r2"] < 1
+    assert "city" in result.stderr
+    again = json.loads(srff_("report", "model.srff", "--json").stdout)
+    for key in ("selected", "validation_error", "r2", "kind", "alpha"):
+        assert again[key] == found[key]
+    result = srff_("predict", "model.srff", "t.csv", "--out", "p.csv", "--json")
+    assert json.loads(result.stdout)["rows"] == 250
+    assert refused(srff_("predict", "model.srff", "t.csv", "--json"), 2, "--out")
+
+
+def test_a_constant_target_gives_the_mean_and_a_warning(here, numbers):
+    numbers.assign(y=4.0).to_csv("t.csv", index=False)
+    result = srff_("fit", "t.csv", "-t", "y", "--json", *QUICK)
+    assert json.loads(result.stdout)["selected"] == []
+    assert "warning: The target is constant" in result.stderr
+    result = srff_("predict", "model.srff", "t.csv")
+    assert result.stdout.splitlines()[1:] == ["4"] * 250
+    assert "No variable" in srff_("report", "model.srff").stdout
+
+
+def test_a_weight_of_zero_is_a_row_that_is_not_there(here, numbers):
+    numbers.assign(w=[1] * 200 + [0] * 50).to_csv("t.csv", index=False)
+    numbers[:200].to_csv("less.csv", index=False)
+    srff_("fit", "t.csv", "-t", "y", "--weight", "w", "-o", "1", *QUICKEST)
+    srff_("fit", "less.csv", "-t", "y", "-o", "2", *QUICKEST)
+    np.testing.assert_allclose(load("1").coef_, load("2").coef_)
+
+
+def test_a_checkpoint_is_gone_on_from_and_does_not_stay_in_the_model(here, numbers):
+    numbers.to_csv("t.csv", index=False)
+    for _ in range(2):
+        command = ["fit", "t.csv", "-t", "y", "--checkpoint", "steps", "--force", *QUICKEST]
+        assert srff_(*command).exit_code == 0
+    assert Path("steps/fit.json").is_file()
+    assert load("model.srff").checkpoint is None
+    command[command.index("alpha=0.1")] = "alpha=0.2"
+    result = srff_(*command)
+    assert refused(result, 1, "steps")
+
+
+def test_report_shows_the_model(model):
+    result = srff_("report", model)
+    assert result.exit_code == 0
+    for text in ("│ a ", "│ b ", "2 of 5 variables", "random features", "alpha"):
+        assert text in result.stdout
+    assert refused(srff_("report", "nothing.srff"), 2, "nothing.srff")
+    assert refused(srff_("report", __file__), 1, "test_cli.py")
+
+
+@pytest.mark.parametrize("out", ["p.csv", "p.parquet", "p.feather"])
+def test_predict_is_the_models_predict(here, frame, model, out):
+    # The columns are in another order, those that are not selected are not there.
+    frame[["city", "b", "y", "a"]].to_csv("t.csv", index=False)
+    result = srff_("predict", model, "t.csv", "--out", out)
+    assert result.exit_code == 0, result.output
+    expected = load(model).predict(frame[list("abcde")])
+    if out == "p.feather":
+        found = pandas.read_feather(out)["prediction"].to_numpy()
+    else:
+        found = predictions(out)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_predict_goes_from_standard_input_to_standard_output(here, numbers, model):
+    expected = load(model).predict(numbers[list("abcde")])
+    result = srff_("predict", model, "-", input=numbers.to_csv(index=False))
+    assert result.stderr == ""
+    header, *lines = result.stdout.splitlines()
+    assert header == "prediction"
+    np.testing.assert_allclose([float(line) for line in lines], expected, rtol=1e-12)
+
+
+def test_predict_in_many_blocks_is_in_the_order_of_the_rows(here, model):
+    rng = np.random.RandomState(1)
+    table = pandas.DataFrame(rng.standard_normal((40_000, 5)), columns=list("abcde"))
+    table[:25_000].to_parquet("part1.parquet", row_group_size=9000)
+    table[25_000:].to_parquet("part2.parquet")
+    assert srff_("predict", model, ".", "--out", "p.parquet").exit_code == 0
+    expected = load(model).predict(table)
+    np.testing.assert_allclose(predictions("p.parquet"), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_predict_refuses_a_table_without_a_column_it_needs(here, numbers, model):
+    before = sorted(os.listdir())
+    for table, word in (
+        (numbers.drop(columns="a"), "no column 'a'"),
+        (numbers.assign(a="text"), "'a' cannot be used"),
+    ):
+        text = table.to_csv(index=False)
+        result = srff_("predict", model, "-", "--out", "p.csv", input=text)
+        assert refused(result, 1, "standard input", word)
+    assert refused(srff_("predict", "no.srff", "t.csv"), 2, "no.srff")
+    assert refused(srff_("predict", model, "t.csv", "-o", "p.xls"), 2, ".parquet")
+    assert sorted(os.listdir()) == before
+
+
+def test_predict_refuses_missing_values_or_leaves_their_predictions_empty(here, numbers, model):
+    gaps = numbers.copy()
+    gaps.loc[[3, 8], "a"] = np.nan
+    gaps.loc[5, "c"] = np.nan  # not selected
+    gaps.to_csv("t.csv", index=False)
+    assert refused(srff_("predict", model, "t.csv", "-o", "p.csv"), 1, "'a' (2)", "empty")
+    assert not Path("p.csv").exists()
+    for out in ("p.csv", "p.parquet"):
+        assert srff_("predict", model, "t.csv", "-o", out, "--missing", "empty").exit_code == 0
+        assert np.flatnonzero(np.isnan(predictions(out))).tolist() == [3, 8]
+
+
+def test_predict_refuses_numbers_that_have_no_prediction(here, numbers):
+    numbers.to_csv("t.csv", index=False)
+    numbers.assign(a=1e308).to_csv("far.csv", index=False)
+    assert srff_("fit", "t.csv", "-t", "y", *QUICKEST).exit_code == 0
+    assert refused(srff_("predict", "model.srff", "far.csv", "-o", "p.csv"), 1, "too far")
+    assert not Path("p.csv").exists()
+
+
+def test_a_model_of_an_array_predicts_by_the_places_of_columns(here, numbers):
+    X = numbers[list("abcde")].to_numpy()
+    fitted = srff.SRFFRegressor(n_components=20, refine=None, max_iter=3, random_state=0)
+    fitted.fit(X, numbers["y"])
+    save(fitted, "m.srff")
+    numbers.drop(columns="y").to_csv("t.csv", index=False)
+    numbers.to_csv("more.csv", index=False)
+    assert srff_("predict", "m.srff", "t.csv", "-o", "p.csv").exit_code == 0
+    np.testing.assert_allclose(predictions("p.csv"), fitted.predict(X))
+    assert refused(srff_("predict", "m.srff", "more.csv"), 1, "6 columns", "exactly 5")
+
+
+def test_names_that_a_terminal_or_a_markup_would_take_for_commands_are_harmless(here, numbers):
+    odd = numbers.rename(columns={"a": "[red]a[/x]", "b": "b\x1b[31m"})
+    odd.to_csv("t.csv", index=False)
+    result = srff_("fit", "t.csv", "-t", "y", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "[red]a[/x]" in result.stdout
+    assert "\x1b[31m" not in result.stdout
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(here, numbers, model, monkeypatch):
+    numbers.to_csv("t.csv", index=False)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(srff.SRFFRegressor, "fit", stopped)
+    assert refused(srff_("fit", "t.csv", "-t", "y"), 130, "nothing was written")
+    result = srff_("fit", "t.csv", "-t", "y", "--checkpoint", "steps")
+    assert refused(result, 130, "goes on from steps")
+    monkeypatch.setattr(srff.SRFFRegressor, "predict", stopped)
+    assert refused(srff_("predict", model, "t.csv", "-o", "p.csv"), 130, "nothing was written")
+    assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_real_interrupt_in_the_middle_of_a_fit(here, frame):
+    frame.to_csv("t.csv", index=False)
+    endless = ["--set", "solver=alternating", "--set", "tol=0", "--set", "max_iter=100000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "srff", "fit", "t.csv", "-t", "y", *endless],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert "left out" in process.stderr.readline()  # the fit is about to begin
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1] == "srff: Stopped; nothing was written."
+    assert os.listdir() == ["t.csv"]
+
+
+def test_a_pipe_of_real_commands(here, numbers):
+    command = f"{sys.executable} -m srff"
+    text = numbers.to_csv(index=False)
+    options = " ".join(QUICKEST)
+    fitted = subprocess.run(
+        f"{command} fit - -t y --json --quiet {options} > summary.json",
+        input=text, shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert fitted.stderr == ""
+    assert json.loads(Path("summary.json").read_text())["model"] == "model.srff"
+    # The reader ends before all is written.
+    first = subprocess.run(
+        f"{command} predict model.srff - | head -n 2",
+        input=text, shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert len(first.stdout.splitlines()) == 2
+    assert first.stderr == ""
+
+
+def test_an_option_that_is_not_there_is_wrong_use(here):
+    result = srff_("fit", "t.csv", "-t", "y", "--depth", "3")
+    assert result.exit_code == 2
+    assert "--depth" in result.stderr
+    assert result.stdout == ""
+
+
+def test_benchmark_sets_errors_and_times_side_by_side(monkeypatch):
+    monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
+    monkeypatch.setattr("srff.estimators.N_WIDE", 32)
+    monkeypatch.setattr("srff.estimators.N_FREE", 0)
+    monkeypatch.setattr("srff.estimators.DESCENT", 3)
+    for arguments in (["--json"], []):
+        result = srff_("benchmark", "se1", "--rows", "200", *arguments)
+        assert result.exit_code == 0, result.output
+        if arguments:
+            methods = json.loads(result.stdout)["problems"][0]["methods"]
+            assert list(methods) == ["mean", "lasso", "boosted trees", "srff"]
+            assert all(found["test_error"] > 0.1 for found in methods.values())
+        else:
+            assert "boosted trees" in result.stdout
+    assert refused(srff_("benchmark", "se9"), 2, "se9", "se1")
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "report", "benchmark", "demo", "reproduce"])
+def test_help_has_examples(command):
+    result = srff_(command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.count(f"srff {command}") >= 2
+
+
+def test_mutated_tables_are_refused_or_answered_rightly():
+    pytest.importorskip("polars", reason="polars is not installed (extra: test)")
+    path = Path(__file__).parents[1] / "benchmarks" / "fuzz" / "tables.py"
+    spec = importlib.util.spec_from_file_location("fuzz_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    fuzz = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz_tables"] = fuzz
+    spec.loader.exec_module(fuzz)
+    found = list(fuzz.all_cases(list(range(1, 41)), seed=1, kinds=["csv", "parquet"]))
+    assert [one for one in found if one["problems"]] == []
+    assert sum(one["checked"] for one in found) >= 10
+    assert sum(one["fit"] != 0 for one in found) >= 10

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -218,3 +220,23 @@ def test_torch_on_the_cpu_gives_the_same_variables(ring):
     torch_model = SRFFRegressor(device="cpu:0", **options).fit(X, y)
     np.testing.assert_allclose(torch_model.scale_, numpy_model.scale_, atol=1e-6)
     np.testing.assert_allclose(torch_model.predict(X), numpy_model.predict(X), rtol=1e-5)
+
+
+def test_a_fitted_model_shows_its_variables_in_terminals_and_notebooks(ring):
+    X, y = ring
+    names = ["<b>bold</b>", "beta", "c", "d", "e", "f"]
+    model = SRFFRegressor(n_components=30, max_iter=4, random_state=0)
+    unfitted = repr(model)
+    assert "variables" not in unfitted + model._repr_html_()
+    model.fit(pd.DataFrame(X, columns=names), y)
+    first, last = repr(model).rsplit("\n", 1)
+    assert first == unfitted
+    assert last.startswith(f"{int(model.get_support().sum())} of 6 variables: ")
+    assert {"<b>bold</b>", "beta"} <= set(re.split("[:;,] ", last))
+    assert f"validation error {model.validation_error_:.4g}" in last
+    assert "&lt;b&gt;bold" in model._repr_html_()
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/html"] == model._repr_html_() or "variables: " in bundle["text/html"]
+    assert bundle["text/plain"] == repr(model)
+    with pytest.warns(UserWarning, match="constant"):
+        assert "none of 6 variables matters" in repr(SRFFRegressor().fit(X, np.ones(300)))

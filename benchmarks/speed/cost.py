@@ -52,6 +52,25 @@ def timed(engine: Engine, d: int, D: int) -> Iterator[tuple[str, float]]:
     yield from found.items()
 
 
+def tasks(numbers: tuple[int, ...]) -> Iterator[Row]:
+    """Passes over partitions of next to no rows: what tasks cost by themselves."""
+    import dask.array as da
+
+    from srff.engines.cluster import ClusterEngine
+
+    d, D, size = 5, 10, 32
+    s = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)
+    with workers({"workers": 2}):
+        for number in numbers:
+            n = number * size
+            X, y = da.ones((n, d), chunks=(size, d)), da.ones(n, chunks=size)
+            plan = BlockPlan(size, cached=False)
+            settings = s, plan, np.dtype(np.float32), D, "cpu", True
+            with ClusterEngine(DaskSource(X, y), n, *settings) as engine:
+                for name, seconds in timed(engine, d, D):
+                    yield _row(f"{number} partitions of {size} rows: {name}", n, d, D, 2, seconds)
+
+
 def rows(options: Options) -> Iterator[Row]:
     """A row for each kind of pass and each source."""
     n, d = (100_000, 10) if options.quick else (1_000_000, 30)
@@ -70,6 +89,7 @@ def rows(options: Options) -> Iterator[Row]:
         plan = BlockPlan.choose(n, d, D, np.dtype(np.float32), 1, None)
         return ClusterEngine(source, n, s, plan, np.dtype(np.float32), D, "cpu", keep)
 
+    yield from tasks((16, 64) if options.quick else (16, 256, 2048))
     for D in (50, 100) if options.quick else (100, 300, 1000):
         with one_blas_thread(), ExitStack() as stack:
             cases: dict[tuple[str, int], Engine] = {}

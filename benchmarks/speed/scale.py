@@ -67,8 +67,10 @@ class Rates:
     """Seconds of a cosine or sine."""
     read: dict[str, float]
     """Seconds of reading a byte anew, by source; none where rows are kept."""
+    latency: float
+    """Seconds of a pass on workers that has next to nothing to do."""
     task: float
-    """Seconds that a partition adds to a pass on workers."""
+    """Seconds that a partition more adds to it: all go through one scheduler."""
 
     @classmethod
     def of(cls, measured: Sequence[Pass]) -> Rates:
@@ -89,25 +91,32 @@ class Rates:
             )
 
         n, d = memory[0].n, memory[0].d
-        task = max(more("Dask, kept"), 0.0) / np.ceil(n / PARTITION_ROWS)
+        few = {
+            int(p.source.split()[0]): p.seconds
+            for p in measured
+            if p.source.endswith("rows") and p.kind == "loss"
+        }
+        task, latency = np.polyfit(list(few), list(few.values()), 1)
         read = {
             "Parquet, read anew": more("Parquet, read anew") / (4 * n * d),
             "Dask, read anew": (more("Dask, read anew") - more("Dask, kept")) / (4 * n * d),
         }
-        return cls(multiply, wave, read, float(task))
+        return cls(multiply, wave, read, float(latency), float(task))
 
     def seconds(self, source: str, kind: str, n: float, d: int, D: int, at_a_time: int) -> float:
         """What a pass takes."""
         row = MULTIPLIES[kind](d, D) * self.multiply + WAVES[kind] * D * self.wave
         row += 4 * d * self.read.get(source, 0.0)
-        tasks = np.ceil(n / PARTITION_ROWS) * self.task if source.startswith("Dask") else 0.0
+        tasks = 0.0
+        if source.startswith("Dask"):
+            tasks = self.latency + np.ceil(n / PARTITION_ROWS) * self.task
         return float(n * row / at_a_time + tasks)
 
 
 def compared(measured: Sequence[Pass], rates: Rates) -> str:
     """Passes of several threads and workers beside what the model says of them."""
     lines = []
-    for source in dict.fromkeys(p.source for p in measured):
+    for source in dict.fromkeys(p.source for p in measured if not p.source.endswith("rows")):
         for D in sorted({p.D for p in measured}):
             for k in (1, 2, 4):
                 cells = []
@@ -154,6 +163,8 @@ def write(results: Path, docs: Path) -> None:
     """Write the page."""
     rows = [row for row in read(results) if row["device"] == "cpu"]
     measured = passes([row for row in rows if row["part"] == "cost"])
+    if not measured:
+        raise SystemExit(f"{results} has no results of the part cost.")
     rates = Rates.of(measured)
     n, d, D, cores = 1e9, 200, 300, 50 * 16
 
@@ -168,6 +179,7 @@ def write(results: Path, docs: Path) -> None:
         parquet=number(1e-6 / rates.read["Parquet, read anew"]),
         dask=number(1e-6 / rates.read["Dask, read anew"]),
         task=number(1000 * rates.task, 2),
+        latency=number(1000 * rates.latency, 2),
         tasks=seconds(n / PARTITION_ROWS * rates.task),
         survey=seconds(4 * n * d * rates.read["Dask, read anew"] / cores),
         statistics=large("statistics"),

@@ -233,6 +233,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         self.n_iter_ = max(len(model.objective) - 1, 1)
         self.path_ = table
         self.model_kind_ = model.kind
+        self.validation_error_ = float(np.sqrt(model.validation_error) * problem.y_spread)
         self.input_map_ = problem.views[model.transform].transform.take(columns)
         self._store_common(problem)
 
@@ -254,6 +255,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         self.n_iter_ = 1
         self.path_ = path_table([], 1.0)
         self.model_kind_ = "mean"
+        self.validation_error_ = float("nan")
         self.input_map_ = problem.standard.take(np.zeros(0, dtype=np.intp))
         self._store_common(problem)
 
@@ -261,6 +263,7 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         self.center_, self.spread_ = problem.standard.center, problem.standard.spread
         self.intercept_ = float(problem.y_center[0])
         self.sigma_ = problem.sigma
+        self.target_spread_ = problem.y_spread
         self.block_dtype_ = problem.dtype
         self.n_passes_ = problem.n_passes
         self.effective_passes_ = problem.effective_passes

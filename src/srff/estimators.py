@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from srff import parameters
 from srff.arrays import to_host
 from srff.automatic import FACTORS, Settings, automatic
 from srff.base import RandomFeatureRegressor
+from srff.display import html_summary, summary
 from srff.engines import parse_memory
 from srff.models import Model, path_table
 from srff.problem import FLOAT64_ROWS, Problem
@@ -140,6 +142,11 @@ default="gaussian"
         ``W`` in the selected columns, and ``b``.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs.
+    validation_error_ : float
+        Root mean squared error of the chosen model on the validation rows, before its last solve;
+        NaN where there were none.
+    target_spread_ : float
+        The target's standard deviation.
     path_ : dict of arrays
         One row per candidate: its ``kind`` and ``inputs``, ``alpha``, ``budget``,
         ``training_error`` and ``validation_error`` (RMSE), ``n_variables``, ``n_iter``,
@@ -239,6 +246,43 @@ default="gaussian"
         if isinstance(self.validation, tuple | list):
             model.validation = None  # its rows have the columns of the whole table
         return model
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        return f"{text}\n{summary(self)}" if hasattr(self, "scale_") else text
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        inner = super()._repr_html_
+        return lambda: (html_summary(self) if hasattr(self, "scale_") else "") + inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_()
+        return bundle
+
+    def report(
+        self, path: Any = None, X: Any = None, y: Any = None, *, overwrite: bool = False
+    ) -> str:
+        """Write what was found as one HTML page that stands alone.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            Where to write it; None only returns it.
+        X, y : array-like or None, default=None
+            Rows that the model was not fitted on, if there are any at hand.
+        overwrite : bool, default=False
+            Whether a file that is there may be replaced.
+
+        Returns
+        -------
+        page : str
+        """
+        from srff.report import report
+
+        return report(self, path, X, y, overwrite=overwrite)
 
     def transform(self, X: Any) -> Any:
         """Reduce the inputs to the selected columns.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -14,24 +15,33 @@ class DamagedFile(ValueError):
     """A file that is not what was written."""
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, overwrite: bool = True) -> None:
     """Put a file in the place of what was there: either the old one is there or the new one.
 
-    A file beside it is written, brought to the disk and renamed.  It starts with a checksum.
+    A file beside it is written, brought to the disk and renamed.  Without ``overwrite`` a file that
+    is there stays, and FileExistsError is raised.
     """
-    part = path.with_name(f".{path.name}.part")
+    # A name that no one else has: two who write to one place do not write into each other's file.
+    part = path.with_name(f".{path.name[:40]}.{os.urandom(8).hex()}.part")
     try:
-        with open(part, "wb") as file:
-            file.write(MAGIC + b" " + _checksum(content) + b"\n")
+        with open(part, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        if overwrite:
+            os.replace(part, path)
+        else:
+            _rename_new(part, path)
         _to_disk(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """:func:`replace_file` with a checksum at the start, for :func:`read_whole`."""
+    replace_file(path, MAGIC + b" " + _checksum(content) + b"\n" + content)
 
 
 def read_whole(path: Path) -> bytes:
@@ -47,6 +57,20 @@ def read_whole(path: Path) -> bytes:
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
+
+
+def _rename_new(part: Path, path: Path) -> None:
+    """Rename a file, but not over another one."""
+    try:
+        os.link(part, path)  # fails if there is a file, even one that came just now
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        os.replace(part, path)
+    else:
+        part.unlink()
 
 
 def _to_disk(folder: Path) -> None:

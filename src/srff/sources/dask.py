@@ -46,8 +46,9 @@ class DaskSource(Source):
             self.n_features = len(inputs)
             self._check_kinds()
         else:
-            if X.ndim != 2:
-                raise ValueError(f"X has {X.ndim} dimensions; 2 are needed: rows and columns.")
+            if getattr(X, "ndim", 0) != 2:
+                what = f"{type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions"
+                raise ValueError(f"X is a Dask {what}; an array of 2 is needed, or a data frame.")
             self.n_features = X.shape[1]
             if X.numblocks[1] > 1:
                 self._X = X.rechunk({1: -1})
@@ -111,7 +112,9 @@ class DaskPiece:
             # Threads of the caller compute partitions side by side already.
             X, Y, weight = work.compute(scheduler="synchronous")
         else:
-            X, Y, weight = client.compute(work).result()
+            from srff.engines.cluster import gathered
+
+            X, Y, weight = gathered(client, work)
         return ArrayPiece(X, Y, weight, 0, self.name).chunks(columns)
 
 

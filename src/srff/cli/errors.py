@@ -1,0 +1,101 @@
+"""How a command ends: exit codes, and errors in one sentence on standard error."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+LONGEST = 400
+"""Characters of an error at most: pyarrow likes to quote whole lines of a file."""
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+
+
+class Refusal(Exception):
+    """Why a command ends without its work done."""
+
+    code = FAILED
+
+
+class WrongUse(Refusal):
+    """A command that was called with something that it does not accept."""
+
+    code = WRONG_USE
+
+
+@contextmanager
+def plain_errors(
+    debug: bool, stopped: str = "Stopped; nothing was written.", quiet: bool = False
+) -> Iterator[None]:
+    """Turn errors into a sentence and an exit code; ``stopped`` is what Ctrl-C says.
+
+    Warnings become a line on standard error unless ``quiet``; those about arithmetic, and of other
+    libraries about themselves, are for ``debug``.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        if not debug:
+            warnings.simplefilter("ignore")
+            if not quiet:
+                warnings.simplefilter("default", UserWarning)
+        try:
+            yield
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise  # typer knows what to do
+        except KeyboardInterrupt:
+            say(stopped)
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            say(one_line(_sentence(error)))
+            raise typer.Exit(error.code if isinstance(error, Refusal) else FAILED) from None
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    typer.echo(f"srff: {text}", err=True)
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """A text of any kind as one line that a terminal can show."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 4].rstrip() + " ..."
+
+
+def shown(name: object) -> str:
+    """A column's name as an error shows it."""
+    return one_line(repr(name), 60)
+
+
+def listed(things: list[str], most: int = 8, last: str = "and") -> str:
+    """The first of some texts, and how many more there are."""
+    if len(things) > most:
+        things = [*things[:most], f"{len(things) - most} more"]
+    return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return str(error) or "There is not enough memory."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, Refusal | ValueError | OSError | ImportError):
+        return str(error) or type(error).__name__
+    return f"{type(error).__name__}: {error} (an error of srff; --debug shows where)."
+
+
+def _say_warning(message: Warning | str, *where: object, **more: object) -> None:
+    say(f"warning: {one_line(str(message))}")

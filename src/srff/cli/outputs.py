@@ -1,0 +1,64 @@
+"""What commands write: files that are there whole or not at all, one JSON object."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from srff.cli.errors import WrongUse
+
+
+def check_free(path: Path, force: bool, option: str = "--out") -> None:
+    """Refuse a place that a file cannot be written to, before any work is done."""
+    if path.exists() or path.is_symlink():
+        if not path.is_file():
+            raise WrongUse(f"{option} {path} is not a file.")
+        if not force:
+            raise WrongUse(f"{option} {path} is there already; --force overwrites it.")
+    if not path.parent.is_dir():
+        raise WrongUse(f"{option} {path}: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise WrongUse(f"{option} {path}: the folder {path.parent} cannot be written to.")
+
+
+@contextmanager
+def whole_file(path: Path, force: bool) -> Iterator[Path]:
+    """A file beside ``path`` to write to, which takes its place when all has gone well."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        descriptor = os.open(part, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        check_free(path, force)  # it may have come while the work was done
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output; null for what is not a finite number."""
+    typer.echo(json.dumps(_plain(content), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,45 @@
+"""``srff report``: what a saved model is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from srff.cli.errors import Debug, Json, Refusal, WrongUse, plain_errors
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
+
+
+def report(model: Model, as_json: Json = False, debug: Debug = False) -> None:
+    """Print what a saved model is: its variables, its error, its kind.
+
+    For example:
+
+      srff report model.srff
+
+      srff report model.srff --json
+    """
+    with plain_errors(debug, stopped="Stopped."):
+        from srff.cli.outputs import print_json
+        from srff.cli.summary import print_summary, summary
+
+        found = summary(loaded(model))
+        if as_json:
+            print_json(found | {"model": str(model)})
+        else:
+            more = {"random features": str(found["n_components"]), "alpha": f"{found['alpha']:.3g}"}
+            print_summary(found, more if found["n_components"] is not None else {})
+
+
+def loaded(path: Path) -> Any:
+    """The model of a file."""
+    from srff.io import load
+
+    if not path.is_file():
+        raise WrongUse(f"{path}: there is no such file.")
+    model = load(path)
+    if not hasattr(model, "n_features_in_"):
+        raise Refusal(f"{path}: the model is not fitted.")
+    return model

@@ -1,0 +1,149 @@
+"""The documentation: its code runs, its pages are reached, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import srff
+from srff import SRFFRegressor
+
+ROOT = Path(__file__).parents[1]
+DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
+MADE = {"gallery", "api", "_build"}
+"""Folders of ``docs`` that the build makes."""
+
+PAGES = sorted(
+    path
+    for path in [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")]
+    if not {*MADE, "_templates"} & set(path.relative_to(DOCS).parts[:-1])
+)
+WITH_CODE = ["index", "start", "extending", *(f"guide/{p.stem}" for p in DOCS.glob("guide/*.md"))]
+BLOCK = re.compile(r"(<!-- not run: [^>]+ -->\s+)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(DOCS).with_suffix("").as_posix()
+
+
+def code_of(page: str) -> list[str]:
+    """The Python blocks of a page that are meant to run."""
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    return [code for not_run, code in BLOCK.findall(text) if not not_run]
+
+
+def children(page: Path) -> list[str]:
+    """What the tables of contents of a Markdown page name."""
+    lines = [line for tree in TREE.findall(page.read_text("utf-8")) for line in tree.splitlines()]
+    entries = [line.strip() for line in lines if line.strip() and not line.startswith(":")]
+    here = page.relative_to(DOCS).parent
+    return [e[1:] if e.startswith("/") else (here / e).as_posix() for e in entries]
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a Markdown page as the ends of addresses."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.fixture
+def short_fits(monkeypatch):
+    """Fits of few iterations, by default on few rows; what they find is not looked at."""
+    search = SRFFRegressor._search
+
+    def short(self, problem, report):
+        given, self.max_iter = self.max_iter, 2
+        try:
+            return search(self, problem, report)
+        finally:
+            self.max_iter = given
+
+    monkeypatch.setattr(SRFFRegressor, "_search", short)
+    monkeypatch.setattr("srff.estimators.N_WIDE", 30)
+    monkeypatch.setattr("srff.estimators.N_FREE", 30)
+    monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
+    monkeypatch.setattr("srff.automatic.SEARCH_ROWS", 500)
+    monkeypatch.setattr("srff.automatic.REFINE_ROWS", 500)
+
+
+@pytest.fixture
+def drawing(monkeypatch, tmp_path):
+    """A folder of its own to work in, and figures that need no screen."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed (plot)")
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    monkeypatch.chdir(tmp_path)
+    with plt.rc_context({"backend": "Agg", "figure.max_open_warning": 0}):
+        yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_CODE if code_of(page)])
+def test_the_code_of_a_page_runs(page, short_fits, drawing, monkeypatch):
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where a class of the page looks itself up
+    code = compile("\n".join(code_of(page)), f"{page}.md", "exec", dont_inherit=True)
+    exec(code, vars(module))
+
+
+@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("plot_*.py")), ids=lambda p: p.stem)
+def test_an_example_of_the_gallery_runs(script, short_fits, drawing):
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def test_every_page_is_in_a_table_of_contents():
+    named = {child for page in PAGES if page.suffix == ".md" for child in children(page)}
+    assert {name_of(page) for page in PAGES} - named == {"index"}
+    assert named - {name_of(page) for page in PAGES} == {"gallery/index"}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.suffix == ".md"], ids=name_of)
+def test_links_between_pages_lead_to_a_page_and_a_heading_of_it(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if "://" in target:
+            continue
+        path, _, heading = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        assert other.exists() or other == DOCS / "gallery" / "index.rst", target
+        if heading:
+            assert heading in anchors(other), target
+
+
+def test_the_reference_lists_every_public_name():
+    reference = (DOCS / "api.rst").read_text("utf-8")
+    for name in set(srff.__all__) - {"__version__"}:
+        listed = rf"^(   |\.\. automodule:: srff\.){name}$"
+        assert re.search(listed, reference, re.MULTILINE), name
+
+
+def test_the_site_is_built_without_warnings_and_asks_nothing_of_the_network(tmp_path):
+    for module, package in (
+        ("sphinx", "Sphinx"),
+        ("myst_parser", "myst-parser"),
+        ("sphinx_gallery", "sphinx-gallery"),
+        ("pydata_sphinx_theme", "pydata-sphinx-theme"),
+    ):
+        pytest.importorskip(module, reason=f"{package} is not installed (extra: docs)")
+    ignored = shutil.ignore_patterns(*MADE)
+    shutil.copytree(DOCS, tmp_path / "docs", ignore=ignored)
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    site = tmp_path / "site"
+    # The examples are run by a test of their own.
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0"]
+    built = subprocess.run(
+        [*command, "-b", "html", str(tmp_path / "docs"), str(site)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    loaded = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"(https?:)?//")
+    for page in site.rglob("*.html"):
+        assert not loaded.search(page.read_text("utf-8")), page

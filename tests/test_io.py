@@ -1,0 +1,611 @@
+"""Saved models: the same predictions after loading, and no file that does harm."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pickle
+import resource
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+import srff
+from srff import RFFRegressor, SRFFRegressor
+from srff.baselines import (
+    SPAM,
+    Denovas,
+    HSICLasso,
+    LassoBaseline,
+    MeanBaseline,
+    RidgeBaseline,
+    spam,
+)
+from srff.io import ModelFileError, load, save
+from srff.io.classes import CLASSES
+from srff.io.container import LARGEST_HEADER, packed, unpacked, with_checksum
+from srff.kernels import Gaussian, Matern
+from srff.transforms import Quantile
+
+QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
+GOLDEN = sorted(Path(__file__).parent.glob("golden/*.srff"))
+FUZZ = Path(__file__).parents[1] / "benchmarks" / "fuzz" / "models.py"
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The solver stopped", "ignore:The target is constant"
+)
+
+
+def rows(n=250):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((n, 5))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, n)
+
+
+def thresholded(Z, y, sizes, lambdas):
+    """A group lasso as if groups were orthogonal: skglm is compiled for a quarter of a minute."""
+    c = np.repeat(np.sqrt(spam.group_squares(Z.T @ y / y.size, sizes)), sizes)
+    return np.maximum(1 - lambdas[:, None] / c, 0.0) * (Z.T @ y / y.size), np.zeros(lambdas.size)
+
+
+def quick_spam():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spam, "group_lasso_path", thresholded)
+        patch.setattr(spam, "_group_lasso", lambda: None)
+        return SPAM(random_state=0).fit(*rows())
+
+
+MODELS = {
+    "srff": lambda X, y: SRFFRegressor(**QUICK, inputs="standard").fit(X, y),
+    "quantile": lambda X, y: SRFFRegressor(**QUICK, inputs="quantile").fit(np.exp(X), y),
+    "paper": lambda X, y: SRFFRegressor(**QUICK, solver="alternating", refine=None).fit(X, y),
+    "float32": lambda X, y: SRFFRegressor(**QUICK, refine=None, dtype=np.float32).fit(X, y),
+    "constant": lambda X, y: SRFFRegressor(**QUICK).fit(X, np.ones(len(X))),
+    "reduced": lambda X, y: SRFFRegressor(**QUICK).fit(X, X[:, 0]).reduced(),
+    "rff": lambda X, y: RFFRegressor(n_components=20, random_state=0).fit(X, y),
+    "mean": lambda X, y: MeanBaseline().fit(X, y),
+    "ridge": lambda X, y: RidgeBaseline(random_state=0).fit(X, y),
+    "lasso": lambda X, y: LassoBaseline(random_state=0).fit(X, y),
+    "spam": lambda X, y: quick_spam(),
+    "hsic": lambda X, y: HSICLasso(random_state=0).fit(X, y),
+    "hsic without variables": lambda X, y: HSICLasso(random_state=0).fit(X, np.ones(len(X))),
+    "denovas": lambda X, y: Denovas(n_taus=8, random_state=0).fit(X[:80], y[:80]),
+    "denovas without variables": lambda X, y: Denovas(n_taus=2).fit(X[:50], np.ones(50)),
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Models by their names, each fitted once."""
+    fitted = {}
+
+    def model(name):
+        if name not in fitted:
+            fitted[name] = MODELS[name](*rows())
+        return fitted[name]
+
+    return model
+
+
+@pytest.fixture
+def content(made, tmp_path):
+    """The bytes of a saved model."""
+
+    def saved(name):
+        path = tmp_path / "saved.srff"
+        save(made(name), path, overwrite=True)
+        return path.read_bytes()
+
+    return saved
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Loading bytes fails with one sentence, which is returned."""
+
+    def loaded(data):
+        path = tmp_path / "hostile.srff"
+        path.write_bytes(data)
+        with pytest.raises(ModelFileError) as caught:
+            load(path)
+        message = str(caught.value)
+        assert message.startswith(str(path))
+        assert message.isprintable()
+        assert len(message) < 600
+        return message
+
+    return loaded
+
+
+def same(one, other):
+    """Whether two attributes hold the same numbers and texts, of the same types."""
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        assert one.flags.f_contiguous == other.flags.f_contiguous
+        np.testing.assert_array_equal(one, other)
+    elif isinstance(one, dict):
+        assert list(one) == list(other)
+        for key in one:
+            same(one[key], other[key])
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for pair in zip(one, other, strict=True):
+            same(*pair)
+    elif type(one).__module__.startswith(("srff", "sklearn")):
+        assert type(one) is type(other)
+        same(vars(one), vars(other))
+    elif type(one).__name__ == "BSpline":
+        same([one.t, one.c, one.k], [other.t, other.c, other.k])
+    else:
+        assert one == other or (one != one and other != other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_predicts_the_same_bits(name, made, tmp_path):
+    model = made(name)
+    save(model, tmp_path / "m.srff")
+    X = 1.5 * np.random.RandomState(1).standard_normal((3000, model.n_features_in_))
+    loaded = load(tmp_path / "m.srff")
+    assert type(loaded) is type(model)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    fitted = [attribute for attribute in vars(model) if attribute.endswith("_")]
+    for attribute in fitted:
+        if name.startswith("hsic") and attribute in ("model_", "path_"):
+            continue  # its validation rows are left out; a column without rows has no type
+        same(getattr(model, attribute), getattr(loaded, attribute))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_fitted_attribute_has_its_place_in_the_format(name, made):
+    model = made(name)
+    known = set(CLASSES[type(model).__name__].fitted) - {"feature_names_in_"}
+    assert {attribute for attribute in vars(model) if attribute.endswith("_")} == known
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_model_that_is_not_fitted_is_saved_as_such(name, tmp_path):
+    model = CLASSES[name].make().set_params(random_state=7)
+    save(model, tmp_path / "m.srff")
+    loaded = load(tmp_path / "m.srff")
+    assert loaded.get_params() == model.get_params()
+    assert vars(loaded) == vars(model)
+
+
+def test_parameters_that_are_plain_data_are_kept(tmp_path):
+    given = {
+        "kernel": Matern(nu=2),
+        "n_components": np.int64(7),
+        "alpha": np.float32(0.5),
+        "validation": 0.25,
+        "dtype": "float32",
+        "device": "cuda:1",
+        "memory_limit": "500MB",
+        "n_jobs": -2,
+        "verbose": True,
+    }
+    save(SRFFRegressor(**given), tmp_path / "m.srff")
+    kept = load(tmp_path / "m.srff").get_params()
+    assert kept == SRFFRegressor(**given).get_params()
+    save(RFFRegressor(Gaussian(), dtype=np.float64), tmp_path / "r.srff")
+    assert load(tmp_path / "r.srff").get_params()["kernel"] == Gaussian()
+    assert load(tmp_path / "r.srff").get_params()["dtype"] == "float64"
+
+
+def test_parameters_that_are_not_plain_data_have_their_defaults_after_loading(tmp_path):
+    X, y = rows(100)
+    model = RFFRegressor(
+        n_components=10,
+        validation=(X[:50], y[:50]),
+        random_state=np.random.RandomState(0),
+        callback=print,
+    ).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save(model, tmp_path / "m.srff")
+        save(SRFFRegressor(checkpoint=tmp_path), tmp_path / "c.srff")
+    loaded = load(tmp_path / "m.srff")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert (loaded.validation, loaded.random_state, loaded.callback) == (None, None, None)
+    assert loaded.n_components == 10
+    assert load(tmp_path / "c.srff").checkpoint is None
+
+
+def test_a_kernel_of_the_users_own_is_left_out_with_a_warning(tmp_path):
+    X, y = rows(100)
+
+    def logistic(rng, size):
+        return rng.logistic(size=size)
+
+    model = RFFRegressor(logistic, n_components=10, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="is code, which is not saved") as caught:
+        save(model, tmp_path / "m.srff")
+    assert caught[0].filename == __file__
+    loaded = load(tmp_path / "m.srff")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.kernel == "gaussian"
+    _, about = unpacked((tmp_path / "m.srff").read_bytes())
+    assert "logistic" in about["left_out"]["kernel"]
+
+
+def test_names_texts_and_the_kind_of_output_are_kept(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
+    X, y = rows()
+    table = pd.DataFrame(np.exp(X), columns=["a", "größe", "", "d e\n", "x" * 300])
+    model = SRFFRegressor(**QUICK, inputs="quantile").fit(table, y).set_output(transform="pandas")
+    save(model, tmp_path / "m.srff")
+    loaded = load(tmp_path / "m.srff")
+    np.testing.assert_array_equal(loaded.feature_names_in_, model.feature_names_in_)
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    assert isinstance(loaded.input_map_, Quantile)
+    assert loaded.path_["kind"].tolist() == model.path_["kind"].tolist()
+    assert list(loaded.transform(table).columns) == list(model.transform(table).columns)
+
+
+def test_a_matrix_keeps_its_order_in_memory(made, tmp_path):
+    model = pickle.loads(pickle.dumps(made("rff")))
+    model.frequencies_ = np.asfortranarray(model.frequencies_)
+    save(model, tmp_path / "m.srff")
+    assert load(tmp_path / "m.srff").frequencies_.flags.f_contiguous
+
+
+@pytest.mark.parametrize("fitted_on", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def test_a_model_for_a_gpu_is_loaded_on_the_cpu(fitted_on, tmp_path):
+    if fitted_on == "cuda":
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
+        if not torch.cuda.is_available():
+            pytest.skip("no CUDA device")
+    X, y = rows()
+    model = SRFFRegressor(**QUICK, device=fitted_on).fit(X, y).set_params(device="cuda")
+    save(model, tmp_path / "m.srff")
+    loaded = load(tmp_path / "m.srff")
+    assert loaded.device == "cuda"
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_a_file_is_not_overwritten_unless_it_is_allowed(made, tmp_path, monkeypatch):
+    path = tmp_path / "m.srff"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"m\.srff is there already; overwrite=True"):
+        save(made("mean"), path)
+    monkeypatch.setattr(os.path, "lexists", lambda path: False)  # it comes a moment later
+    with pytest.raises(FileExistsError, match=r"m\.srff is there already"):
+        save(made("mean"), path)
+    monkeypatch.undo()
+    assert path.read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.srff"]
+    save(made("mean"), path, overwrite=True)
+    assert load(path).intercept_ == made("mean").intercept_
+
+
+def test_saving_through_a_link_replaces_what_it_stands_for(made, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "m.srff")
+    save(made("mean"), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert load(tmp_path / "m.srff").intercept_ == made("mean").intercept_
+
+
+def test_a_full_disk_leaves_the_old_file(made, tmp_path):
+    path = tmp_path / "m.srff"
+    save(made("mean"), path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"m\.srff cannot be written: File too large") as caught:
+            save(made("srff"), path, overwrite=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.errno == errno.EFBIG
+    assert isinstance(load(path), MeanBaseline)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.srff"]
+
+
+def test_a_folder_that_is_not_there_is_named(made, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/m\.srff cannot be written: No such file"):
+        save(made("mean"), tmp_path / "nowhere" / "m.srff")
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere" / "m.srff")
+
+
+def test_what_could_not_be_loaded_is_not_saved(made, tmp_path):
+    path = tmp_path / "m.srff"
+    with pytest.raises(TypeError, match=r"model is a Ridge; accepted are SRFFRegressor, .*joblib"):
+        save(Ridge(), path)
+    with pytest.raises(ValueError, match="the parameter alpha is -1, which is not accepted"):
+        save(SRFFRegressor(alpha=-1), path)
+    with pytest.raises(ValueError, match="alpha=nan is not a finite number"):
+        save(SRFFRegressor(alpha=np.nan), path)
+    with pytest.raises(ValueError, match=r"solver=\[\] is not"):
+        save(SRFFRegressor(solver=[]), path)
+    half = pickle.loads(pickle.dumps(made("ridge")))
+    del half.coef_
+    with pytest.raises(ValueError, match=r"it lacks coef_\. Fit it again"):
+        save(half, path)
+    broken = pickle.loads(pickle.dumps(made("ridge")))
+    broken.coef_ = broken.coef_ * np.nan
+    with pytest.raises(ValueError, match="cannot be saved: coef_ has nan"):
+        save(broken, path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fit_that_failed_is_not_a_fitted_model(tmp_path):
+    model = SRFFRegressor()
+    model.n_features_in_ = 3
+    save(model, tmp_path / "m.srff")
+    assert not hasattr(load(tmp_path / "m.srff"), "n_features_in_")
+
+
+def test_pickle_and_joblib_go_on_working(made, tmp_path):
+    X, _ = rows()
+    for name in ("srff", "quantile", "rff", "hsic", "spam", "denovas"):
+        joblib.dump(made(name), tmp_path / "m.joblib")
+        for copy in (joblib.load(tmp_path / "m.joblib"), pickle.loads(pickle.dumps(made(name)))):
+            np.testing.assert_array_equal(copy.predict(X), made(name).predict(X))
+
+
+def test_files_are_those_of_the_safetensors_package(made, content):
+    reader = pytest.importorskip(
+        "safetensors.numpy", reason="safetensors is not installed (extra: test)"
+    )
+    for name in ("quantile", "spam", "denovas"):
+        data = content(name)
+        arrays, _ = unpacked(data)
+        theirs = reader.load(data)
+        assert theirs.keys() == arrays.keys()
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(theirs[key], array)
+            assert theirs[key].dtype == array.dtype
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_files_of_every_released_format_are_loaded(path):
+    stored = np.load(path.with_suffix(".npz"))
+    model = load(path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        np.testing.assert_allclose(model.predict(stored["X"]), stored["y"], rtol=1e-9, atol=1e-9)
+
+
+def test_there_are_files_of_every_released_format():
+    assert {path.stem for path in GOLDEN} >= {
+        "v1-srff-standard",
+        "v1-srff-quantile",
+        "v1-rff",
+        "v1-hsic",
+        "v1-denovas",
+    }
+
+
+# Hostile files.
+
+
+def test_damage_anywhere_is_found(content, refused):
+    data = bytearray(content("rff"))
+    for position in range(0, len(data), 97):
+        damaged = data.copy()
+        damaged[position] ^= 4
+        refused(bytes(damaged))
+    for length in (0, 7, 8, 9, 500, len(data) - 1):
+        refused(bytes(data[:length]))
+    assert "is damaged: its checksum does not match" in refused(bytes([*data[:-1], data[-1] ^ 1]))
+    assert "cut off or damaged" in refused(bytes(data) + b"\0")
+
+
+def test_what_is_not_a_file_of_ours_is_refused(refused, tmp_path):
+    def safetensors(text):
+        return len(text).to_bytes(8, "little") + text
+
+    assert "not in the safetensors format" in refused(b"PK\x03\x04" + bytes(100))
+    assert "not in the safetensors format" in refused(pickle.dumps(SRFFRegressor()))
+    assert "not JSON" in refused(safetensors(b"{'a': 1}"))
+    assert "not JSON" in refused(safetensors(b"\xff\xfe\xfd"))
+    assert "not a JSON object" in refused(safetensors(b"[]"))
+    assert "nested too deeply" in refused(safetensors(b"[" * 500_000))
+    assert "srff did not write it" in refused(safetensors(b'{"__metadata__": {"format": "pt"}}'))
+    assert "a key twice" in refused(safetensors(b'{"a": 1, "a": 1}'))
+    assert "is longer than" in refused((LARGEST_HEADER + 1).to_bytes(8, "little") + bytes(2**21))
+    with pytest.raises(ModelFileError, match="it is not a file"):
+        load(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="it is not a file"):
+        load(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="it is not a file"):
+        load("/dev/zero")
+
+
+def test_a_huge_file_is_refused_by_its_header_alone(content, tmp_path):
+    path = tmp_path / "huge.srff"
+    path.write_bytes(content("rff"))
+    os.truncate(path, 2**36)  # no blocks on the disk, and more than fits in memory
+    with pytest.raises(ModelFileError, match=r"bytes of tensors, 68719\d+ of them there"):
+        load(path)
+
+
+def test_a_later_format_says_what_it_needs(content, refused):
+    data = content("mean").replace(b'"srff_format":"1"', b'"srff_format":"2"')
+    data = data.replace(f'"srff_version":"{srff.__version__}"'.encode(), b'"srff_version":"9.9"')
+    message = refused(len(data[8:]).to_bytes(8, "little") + data[8:])
+    assert f"in format 2, and srff {srff.__version__} reads format 1" in message
+    assert "it needs srff 9.9 or newer" in message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dtype": "F16"}, "has the type 'F16'"),
+        ({"dtype": "F32"}, "is expected"),
+        ({"shape": [2**40, 2**40]}, "is expected"),
+        ({"shape": [-20]}, "has the shape"),
+        ({"shape": [20, 1, 1]}, "has the shape"),
+        ({"shape": [20.0]}, "has the shape"),
+        ({"shape": "20"}, "has the shape"),
+        ({"data_offsets": [0, 2**50]}, "is expected"),
+        ({"data_offsets": None}, "is expected"),
+        ({"path": "/etc/passwd"}, "unknown 'path'"),
+    ],
+)
+def test_a_tensor_must_be_what_its_place_says(change, message, content, refused):
+    data = content("rff")
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    header["offsets_"] |= change
+    header["__metadata__"]["checksum"] = "0" * 64
+    text = json.dumps(header).encode()
+    edited = with_checksum(len(text).to_bytes(8, "little") + text + data[8 + length :])
+    assert message in refused(edited)
+
+
+def refusals():
+    """A change of the arrays and the description of a model, and a part of the message."""
+
+    def array(name, change):
+        return lambda arrays, about: arrays.update({name: change(arrays[name].copy())})
+
+    def entry(name, index, value):
+        def change(a):
+            a[index] = value
+            return a
+
+        return array(name, change)
+
+    def drop(name):
+        return lambda arrays, about: arrays.pop(name)
+
+    def value(name, new):
+        return lambda arrays, about: about["values"].update({name: new})
+
+    def parameter(name, new):
+        return lambda arrays, about: about["parameters"].update({name: new})
+
+    def about(name, new):
+        return lambda arrays, about: about.update({name: new})
+
+    def knots(new):
+        return array("bases_.knots.values", lambda a: np.concatenate([new, a[len(new) :]]))
+
+    return [
+        ("rff", about("class", "os.system"), "its class is 'os.system'; known are"),
+        ("rff", about("class", ["RFFRegressor"]), "its class is"),
+        ("rff", about("class", "SPAM"), "lacks 'degree'"),
+        ("rff", about("more", 1), "unknown 'more'"),
+        ("rff", about("fitted", 1), "fitted is neither"),
+        ("rff", about("fitted", False), "no part of such a model"),
+        ("rff", about("output", "os"), "output is 'os'"),
+        ("rff", about("column_major", [[]]), "column_major is not"),
+        ("rff", about("column_major", ["x"]), "'x', which is no part"),
+        ("rff", about("left_out", {"alpha": "x"}), "left_out has 'alpha'"),
+        ("rff", about("left_out", {"\x1b[2J": "x"}), r"unknown '\x1b[2J'"),
+        ("rff", about("values", []), "values is not a JSON object"),
+        ("rff", parameter("__class__", "x"), "unknown '__class__'"),
+        ("rff", parameter("kernel", {"name": "Custom", "sampler": "x"}), "kernel is"),
+        ("rff", parameter("kernel", {"name": "Matern", "nu": -1}), "nu of the kernel is -1"),
+        ("rff", parameter("kernel", {"name": "Matern", "nu": [1]}), "nu of the kernel"),
+        ("rff", parameter("n_components", 0), "n_components is 0"),
+        ("rff", parameter("n_components", True), "n_components is True"),
+        ("rff", parameter("device", "../x"), "device is '../x'"),
+        ("rff", parameter("memory_limit", "1B"), "too small"),
+        ("rff", parameter("n_jobs", 0), "n_jobs is 0"),
+        ("rff", parameter("n_jobs", 10**9), "n_jobs is 1000000000"),
+        ("rff", parameter("callback", "print"), "callback is 'print'"),
+        ("srff", parameter("checkpoint", "/tmp"), "checkpoint is '/tmp'"),
+        ("rff", parameter("random_state", 2**32), "random_state is"),
+        ("rff", value("intercept_", "nan"), "intercept_ is 'nan'"),
+        ("rff", value("intercept_", 1), "intercept_ is 1; a float"),
+        ("rff", value("intercept_", True), "intercept_ is True"),
+        ("rff", value("n_features_in_", 6), "center_ has 5 columns; 6 are expected"),
+        ("rff", value("n_features_in_", 5.0), "n_features_in_ is 5.0"),
+        ("rff", value("block_dtype_", "object"), "block_dtype_ is 'object'"),
+        ("rff", value("model_kind_", "x" * 1000), "model_kind_ is"),
+        ("rff", value("model_kind_", "a\nb"), "model_kind_ is"),
+        ("rff", value("input_map_", "os"), "input_map_ is 'os'"),
+        ("rff", value("__dict__", 1), "'__dict__', which is no part"),
+        ("rff", drop("coef_"), "lacks the tensor coef_"),
+        ("rff", array("coef_", lambda a: a[:-1]), "coef_ has 19 components; 20 are expected"),
+        ("rff", array("coef_", lambda a: a[:, None]), "coef_ has 2 dimensions"),
+        ("rff", array("coef_", lambda a: a.astype(np.int64)), "coef_ is of the type int64"),
+        ("rff", entry("coef_", 3, np.nan), "coef_ has nan"),
+        ("rff", array("coef_", lambda a: a + 9e299), "coef_ has numbers that are too large"),
+        ("rff", entry("frequencies_", (0, 0), np.inf), "frequencies_ has inf"),
+        ("rff", array("frequencies_", lambda a: a[1:]), "has 5 selected variables; 4 are expected"),
+        ("rff", array("frequencies_", lambda a: a.T), "offsets_ has 20 components; 5 are expected"),
+        ("rff", entry("scale_", 0, 0.0), "scale_ selects 4 variables, frequencies_ has 5 rows"),
+        ("rff", entry("scale_", 0, -1.0), "scale_ has -1.0"),
+        ("rff", entry("spread_", 0, 0.0), "spread_ has 0.0"),
+        ("rff", entry("spread_", 0, 3.0), "input_map_ does not fit center_ and spread_"),
+        ("rff", array("path_.alpha", lambda a: a[1:]), "rows of path_"),
+        ("rff", entry("path_.kind.lengths", 0, 2**62), "do not add up"),
+        ("rff", array("path_.kind.values", lambda a: a | 128), "not UTF-8"),
+        ("quantile", entry("input_map_.knots.values", 0, 1e9), "knots that do not rise"),
+        ("quantile", entry("input_map_.scores.values", 0, 1e31), "scores that are too large"),
+        ("quantile", entry("input_map_.scores.lengths", 0, -1), "do not add up"),
+        ("lasso", entry("selected_", 0, 7), "selected_ are not rising positions below 5"),
+        ("lasso", array("selected_", lambda a: a[:0]), "not in selected_"),
+        ("hsic", array("selected_", lambda a: a[:-1]), "model_ has 3 inputs, and selected_ 2"),
+        ("hsic", value("model_", None), "which is no part"),
+        ("hsic", value("model_", {"class": "x"}), "model_ lacks"),
+        ("denovas", value("refit_sigma_", 0.0), "refit_sigma_ is 0.0"),
+        ("denovas", array("dual_coef_", lambda a: a[1:]), "for other rows_"),
+        ("denovas", array("masks_", lambda a: a[:, 1:]), "masks_ has 4 columns"),
+        ("spam", value("bases_.degree", 10**12), "do not fit its knots"),
+        ("spam", knots([3.0, 2.0]), "knots that do not rise"),
+        (
+            "spam",
+            array("coef_.lengths", lambda a: a + np.array([1, 0, 0, 0, -1])),
+            "functions where",
+        ),
+        ("spam", entry("bases_.rotation.lengths", 0, 41), "do not add up"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"), refusals(), ids=[f"{c[0]}: {c[2]}" for c in refusals()]
+)
+def test_parts_that_do_not_fit_together_are_refused(name, change, message, content, refused):
+    arrays, about = unpacked(content(name))
+    change(arrays, about)
+    assert message in refused(packed(arrays, about))
+
+
+def test_a_few_splines_cannot_ask_for_much_memory(content, refused):
+    """A matrix of the squared number of splines is made of each."""
+    arrays, about = unpacked(content("spam"))
+    n = 100_000
+    arrays["selected_"] = np.arange(1)
+    for name, size in {"knots": n - 2, "mean": n, "rotation": n}.items():
+        arrays[f"bases_.{name}.values"] = np.arange(float(size))
+        arrays[f"bases_.{name}.lengths"] = np.array([size])
+    arrays["coef_.values"], arrays["coef_.lengths"] = np.ones(1), np.array([1])
+    assert "too many splines" in refused(packed(arrays, about))
+
+
+def test_truth_values_are_zero_or_one(content, refused):
+    arrays, about = unpacked(content("denovas"))
+    arrays["masks_"] = (arrays["masks_"].view(np.uint8) + 2).view(bool)
+    assert "neither 0 nor 1" in refused(packed(arrays, about))
+
+
+@pytest.mark.parametrize("literal", ["NaN", "1e999", "9" * 30, "[" * 3000, '1, "intercept_": 2'])
+def test_json_that_only_some_readers_accept_is_refused(literal, content, refused):
+    data = content("mean")
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    model = json.loads(header["__metadata__"]["model"])
+    number = json.dumps(model["values"]["intercept_"])
+    header["__metadata__"] |= {
+        "checksum": "0" * 64,
+        "model": header["__metadata__"]["model"].replace(number, literal),
+    }
+    text = json.dumps(header).encode()
+    refused(with_checksum(len(text).to_bytes(8, "little") + text + data[8 + length :]))
+
+
+@pytest.mark.skipif(not FUZZ.exists(), reason="benchmarks are not in this copy of the sources")
+def test_mutated_files_are_refused_or_right():
+    command = [sys.executable, str(FUZZ), "--count", "400", "--seed", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,522 @@
+"""A model as an ONNX graph predicts what the model predicts."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import srff
+from srff import RFFRegressor, SRFFRegressor
+from srff.baselines import (
+    SPAM,
+    Denovas,
+    HSICLasso,
+    LassoBaseline,
+    MeanBaseline,
+    RidgeBaseline,
+)
+from srff.baselines.spam import FunctionBasis
+from srff.onnx import Graph, _write_columns, _write_transform, to_onnx
+from srff.transforms import Quantile, Standardise
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra: onnx)")
+onnxruntime = pytest.importorskip(
+    "onnxruntime", reason="onnxruntime is not installed (extra: onnx)"
+)
+
+PAGE = Path(__file__).parents[1] / "docs" / "deploying.md"
+KINDS = ["scales", "metric", "low order", "wide", "frequencies", "blend"]
+DTYPES = ["float32", "float64"]
+QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0, "n_jobs": 1}
+
+
+def additive(X):
+    return np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+
+
+def ridge(X):
+    return np.sin(3 * X[:, 0] + 2 * X[:, 1])
+
+
+def steps(X):
+    return (X[:, 0] > 0) + 1.0 * (X[:, 1] > 0.5)
+
+
+def apart(X):
+    return 2 * X[:, 1] + np.sin(3 * X[:, 4])
+
+
+# Each with the kind of model that it ends with, where the arithmetic is as on most machines.
+FITS = {
+    "scales": (SRFFRegressor(refine=None, **QUICK), additive),
+    "alternating": (SRFFRegressor(refine=None, solver="alternating", tol=0.1, **QUICK), additive),
+    "metric": (SRFFRegressor(refine="metric", **QUICK), ridge),
+    "low order": (SRFFRegressor(refine="metric", **QUICK), steps),
+    "wide": (SRFFRegressor(refine="metric", **QUICK | {"n_components": "auto"}), additive),
+    "frequencies": (SRFFRegressor(refine="frequencies", **QUICK), additive),
+    "blend": (SRFFRegressor(**QUICK), additive),
+    "float32": (SRFFRegressor(dtype="float32", **QUICK), ridge),
+    "quantile": (SRFFRegressor(inputs="quantile", **QUICK), additive),
+    "RFF": (RFFRegressor(n_components=50, random_state=0, n_jobs=1), additive),
+    "ridge": (RidgeBaseline(random_state=0), additive),
+    "lasso": (LassoBaseline(random_state=0), apart),
+    "HSIC lasso": (HSICLasso(n_jobs=1, random_state=0), apart),
+    "Denovas": (Denovas(n_taus=10, matrices="implicit", random_state=0), apart),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The models of ``FITS``, each fitted when it is first asked for."""
+    made = {}
+
+    def get(name):
+        if name not in made:
+            model, target = FITS[name]
+            rng = np.random.default_rng(0)
+            X = rng.normal(size=(200, 5))
+            y = 7 + target(X) + rng.normal(0, 0.05, 200)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # few iterations
+                made[name] = model.fit(X, y)
+        return made[name]
+
+    return get
+
+
+def hand_made(kind, seed, transform="standard", *, block_dtype=np.float32, offset=0.0):
+    """A model with random arrays: three of seven columns and 40 features."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.choice(7, 3, replace=False))
+    model = SRFFRegressor(n_jobs=1)
+    model.n_features_in_, model.model_kind_, model.block_dtype_ = 7, kind, np.dtype(block_dtype)
+    model.center_, model.spread_ = offset + rng.normal(size=7), rng.uniform(0.5, 2, 7)
+    model.scale_ = np.zeros(7)
+    model.scale_[columns] = 1.0
+    model.frequencies_ = rng.normal(size=(3, 40))
+    model.offsets_ = rng.uniform(0, 2 * np.pi, 40)
+    model.coef_, model.intercept_ = rng.normal(size=40), float(rng.normal())
+    if transform == "standard":
+        model.input_map_ = Standardise(model.center_, model.spread_).take(columns)
+    else:
+        model.input_map_ = Quantile.fit(rows(model, 400, seed)[:, columns])
+    return model
+
+
+def additive_model(seed, *, degree=3, n_knots=5, n_selected=3, values=None):
+    """SPAM with random coefficients: to solve a group lasso needs skglm, and half a minute."""
+    rng = np.random.default_rng(seed)
+    X = rng.lognormal(size=(300, 6)) if values is None else rng.choice(values, (300, 6))
+    model = SPAM(n_knots, degree)
+    model.n_features_in_ = 6
+    model.center_, model.spread_ = X.mean(axis=0), X.std(axis=0)
+    model.intercept_, model.y_spread_ = 5.0, 2.0
+    model.selected_ = np.sort(rng.choice(6, n_selected, replace=False))
+    U = (X - model.center_) / model.spread_
+    model.bases_ = {j: FunctionBasis.fit(U[:, j], n_knots, degree) for j in model.selected_}
+    model.coef_ = [rng.normal(size=b.rotation.shape[1]) for b in model.bases_.values()]
+    return model
+
+
+def rows(model, n, seed):
+    """Rows around a model's means, some of them far out."""
+    rng = np.random.default_rng(1000 + seed)
+    U = rng.standard_t(4, size=(n, model.n_features_in_))
+    if not hasattr(model, "center_") or model.center_.size != model.n_features_in_:
+        return U
+    return model.center_ + model.spread_ * U
+
+
+def session(graph):
+    return onnxruntime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+
+
+def run(graph, X):
+    return session(graph).run(["y"], {"X": X})[0]
+
+
+def difference(model, dtype, X):
+    """Largest difference from ``predict`` on the same numbers, in spreads of the predictions."""
+    X = X.astype(dtype)
+    graph = to_onnx(model, dtype=dtype)
+    onnx.checker.check_model(graph, full_check=True)
+    onnx.shape_inference.infer_shapes(graph, check_type=True, strict_mode=True, data_prop=True)
+    expected, given = model.predict(X), run(graph, X)
+    assert given.dtype == dtype
+    assert given.shape == expected.shape
+    return np.abs(given - expected).max() / (expected.std() or 1.0)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fitted_model_and_its_graph_agree(fitted, name):
+    model = fitted(name)
+    X = rows(model, 300, 0)
+    assert model.predict(X).std() > 0
+    assert difference(model, "float32", X) < 1e-5
+    in_float32 = getattr(model, "block_dtype_", None) == np.float32
+    assert difference(model, "float64", X) < (1e-5 if in_float32 else 1e-11)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("transform", ["standard", "quantile"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_with_either_map_of_the_inputs_agrees(kind, transform, seed):
+    in_float32 = hand_made(kind, seed, transform)
+    in_float64 = hand_made(kind, seed, transform, block_dtype=np.float64)
+    X = rows(in_float32, 200, seed)
+    for model in (in_float32, in_float64):
+        assert difference(model, "float32", X) < 1e-5
+    assert difference(in_float64, "float64", X) < 1e-12
+    # A graph in float64 does not depend on the precision of the fit.
+    np.testing.assert_array_equal(
+        run(to_onnx(in_float32, dtype="float64"), X), run(to_onnx(in_float64, dtype="float64"), X)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "shape",
+    [{}, {"degree": 1}, {"degree": 5, "n_knots": 9}, {"n_selected": 1}, {"values": [0.0, 1.0]}],
+    ids=str,
+)
+def test_an_additive_model_agrees_between_its_knots_and_beyond_them(shape, seed):
+    model = additive_model(seed, **shape)
+    X = rows(model, 300, seed)
+    # The rows at the knots themselves, the ends among them.
+    for j, basis in model.bases_.items():
+        knots = np.unique(basis.splines.bsplines_[0].t)
+        X[: knots.size, j] = model.center_[j] + model.spread_[j] * knots
+    assert difference(model, "float32", X) < 1e-5
+    assert difference(model, "float64", X) < 1e-11
+
+
+def test_the_graph_is_gather_standardise_product_cosine_product():
+    operators = [node.op_type for node in to_onnx(hand_made("scales", 0)).graph.node]
+    assert operators == [
+        *("Gather", "Cast", "Add", "Div", "Cast"),
+        *("MatMul", "Add", "Cos", "MatMul", "Cast", "Add", "Cast", "Squeeze"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["blend", "quantile", "Denovas"])
+def test_the_reference_implementation_of_onnx_says_the_same(fitted, name):
+    from onnx.reference import ReferenceEvaluator
+
+    model = fitted(name)
+    X = rows(model, 100, 1)
+    y = ReferenceEvaluator(to_onnx(model, dtype="float64")).run(["y"], {"X": X})[0]
+    np.testing.assert_allclose(y, model.predict(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_cosine_in_float64_is_a_sine(dtype):
+    # The kernels that onnxruntime has on a CPU: Cos in float64 came in 2026.
+    operators = {n.op_type for n in to_onnx(hand_made("scales", 0), dtype=dtype).graph.node}
+    assert ("Sin" if dtype == "float64" else "Cos") in operators
+    assert len(operators & {"Sin", "Cos"}) == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("values", [1, 2, 3, 40, 255, 256, 257, 258, 3000])
+def test_normal_scores_are_those_of_numpy_to_the_last_bit(values, dtype):
+    """Ends, knots, ties, points beside a knot, beyond the ends and infinite ones."""
+    rng = np.random.default_rng(values)
+    levels = np.sort(rng.lognormal(size=values)).astype(dtype)
+    sample = np.stack([rng.choice(levels, 4000), rng.normal(size=4000).astype(dtype)], axis=1)
+    sample[:values, 0] = levels
+    transform = Quantile.fit(sample)
+    for s, knots in enumerate(transform.knots):
+        at = knots.astype(dtype)
+        x = np.concatenate(
+            [
+                at,
+                np.nextafter(at, at.dtype.type(-np.inf)),
+                np.nextafter(at, at.dtype.type(np.inf)),
+                rng.uniform(knots[0] - 1, knots[-1] + 1, 500).astype(dtype),
+                [-np.inf, np.inf],
+                [np.nan] if knots.size > 1 else [],  # of one knot NumPy's answer is its score
+            ]
+        ).astype(dtype)
+        graph = Graph(np.dtype(dtype), ["x"])
+        scores = _write_transform(
+            graph, _write_columns(graph, np.zeros(1, dtype=int)), transform.take(np.array([s]))
+        )
+        scores = graph.cast(scores, "scores", graph.dtype, np.float64)
+        graph.add("Squeeze", "y", scores, graph.constant("column", [1], np.int64))
+        model = onnx.helper.make_model(
+            graph.to_proto("scores", "", np.zeros(0, dtype=int)),
+            opset_imports=[onnx.helper.make_opsetid("", srff.onnx.OPSET)],
+            ir_version=srff.onnx.IR_VERSION,
+        )
+        expected = np.interp(x, knots, transform.scores[s]).astype(dtype)
+        np.testing.assert_array_equal(run(model, x[:, None]), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["scales", "quantile", "lasso", "SPAM", "Denovas"])
+def test_a_missing_value_is_not_hidden(fitted, name, dtype):
+    model = additive_model(0) if name == "SPAM" else fitted(name)
+    used = model.selected_ if hasattr(model, "selected_") else np.flatnonzero(model.scale_)
+    X = np.zeros((2, model.n_features_in_), dtype=dtype)
+    X[1, used[-1]] = np.nan
+    y = run(to_onnx(model, dtype=dtype), X)
+    assert np.isfinite(y[0])
+    assert np.isnan(y[1])
+
+
+def test_columns_that_are_not_used_are_not_read(fitted):
+    model = fitted("blend")
+    X = np.random.default_rng(1).normal(size=(20, 5)).astype("float32")
+    other = X.copy()
+    other[:, model.scale_ == 0] = np.nan
+    assert np.isnan(other).any()
+    graph = to_onnx(model)
+    np.testing.assert_array_equal(run(graph, other), run(graph, X))
+
+
+def test_a_reduced_model_takes_the_selected_columns_alone(fitted):
+    model = fitted("quantile")
+    X = np.random.default_rng(1).normal(size=(20, 5)).astype("float32")
+    np.testing.assert_array_equal(
+        run(to_onnx(model.reduced()), X[:, model.get_support()]), run(to_onnx(model), X)
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        SRFFRegressor(**QUICK),
+        SRFFRegressor(inputs="quantile", **QUICK),
+        RFFRegressor(random_state=0, n_jobs=1),
+        MeanBaseline(),
+        RidgeBaseline(random_state=0),
+        LassoBaseline(random_state=0),
+        HSICLasso(n_jobs=1, random_state=0),
+        Denovas(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_constant_target_gives_a_constant_graph(model, dtype):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the target is constant
+        model.fit(X, np.full(40, 2.5))
+    graph = to_onnx(model, dtype=dtype)
+    onnx.checker.check_model(graph, full_check=True)
+    np.testing.assert_allclose(run(graph, X.astype(dtype)), np.full(40, 2.5), rtol=1e-6)
+    assert run(graph, X[:0].astype(dtype)).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_additive_model_without_a_function_predicts_the_mean(dtype):
+    model = additive_model(0, n_selected=0)
+    assert difference(model, dtype, np.zeros((4, 6))) == 0
+
+
+def test_a_model_that_found_nothing_predicts_the_mean():
+    rng = np.random.default_rng(0)
+    model = SRFFRegressor(**QUICK).fit(rng.normal(size=(200, 5)), rng.normal(size=200))
+    assert model.model_kind_ == "mean"
+    assert difference(model, "float64", rng.normal(size=(10, 5))) == 0
+
+
+@pytest.mark.parametrize("name", ["blend", "quantile", "RFF", "lasso", "SPAM", "Denovas"])
+def test_no_rows_give_no_answers_and_one_row_one(fitted, name):
+    model = additive_model(0) if name == "SPAM" else fitted(name)
+    graph = to_onnx(model)
+    X = np.ones((1, model.n_features_in_), dtype="float32")
+    assert run(graph, X[:0]).shape == (0,)
+    assert run(graph, X).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SRFFRegressor(**QUICK),
+        SRFFRegressor(inputs="quantile", **QUICK),
+        RFFRegressor(n_components=20, random_state=0, n_jobs=1),
+        LassoBaseline(random_state=0),
+        HSICLasso(n_jobs=1, random_state=0),
+        Denovas(n_taus=5, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_table_of_a_single_column_works(model):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(100, 1))
+    model.fit(X, X[:, 0] + np.sin(3 * X[:, 0]) + rng.normal(0, 0.3, 100))
+    assert model.predict(X).std() > 0
+    assert difference(model, "float32", X) < 1e-5
+    assert difference(model, "float64", X) < 1e-10
+
+
+def test_a_column_with_far_outliers_is_rounded_as_predict_rounds_it():
+    """Phases of thousands: what float32 makes of them hangs on the order of the operations."""
+    X = np.exp(np.random.default_rng(0).normal(size=(300, 1)) * 2)
+    model = RFFRegressor(n_components=50, dtype="float32", random_state=0, n_jobs=1)
+    model.fit(X, np.sin(X[:, 0]))
+    model.frequencies_ *= 200
+    assert np.abs(model.input_map_(X) @ model.frequencies_).max() > 1000
+    assert difference(model, "float32", X) < 1e-5
+
+
+@pytest.mark.parametrize("block_dtype", DTYPES)
+@pytest.mark.parametrize("transform", ["standard", "quantile"])
+@pytest.mark.parametrize("offset", [3e3, 1e6, -1e7])
+def test_a_large_offset_of_the_inputs_loses_nothing(offset, transform, block_dtype):
+    model = hand_made("metric", 0, transform, block_dtype=block_dtype, offset=offset)
+    X = rows(model, 200, 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert difference(model, "float32", X) < 1e-5
+    # What float32 rounds off the inputs themselves is another matter, which the user is told.
+    assert bool(caught) == (abs(offset) > 1e4)
+    assert difference(model, "float64", X) < (1e-5 if block_dtype == "float32" else 1e-10)
+
+
+def test_inputs_that_float32_rounds_coarsely_are_named():
+    model = hand_made("scales", 0, offset=1e6)
+    model.feature_names_in_ = np.array([f"gauge {s}" for s in range(7)], dtype=object)
+    first = np.flatnonzero(model.scale_)[0]
+    with pytest.warns(UserWarning, match=rf"gauge {first} \(mean 1e\+06\).*float64") as caught:
+        to_onnx(model)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        to_onnx(model, dtype="float64")
+
+
+@pytest.mark.parametrize("size", [1e60, 1e-60])
+def test_numbers_beyond_float32_are_refused_and_float64_takes_them(size):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    y = np.sin(X[:, 0])
+    inputs = RFFRegressor(n_components=20, random_state=0, n_jobs=1).fit(X * [1, size], y)
+    with pytest.raises(ValueError, match=r"dtype='float32' cannot hold the column x1.*float64"):
+        to_onnx(inputs)
+    single = RFFRegressor(n_components=20, random_state=0, n_jobs=1).fit(X[:, :1] * size, y)
+    assert difference(single, "float64", X[:, :1] * size) < 1e-8
+    assert difference(inputs, "float64", X * [1, size]) < 1e-11
+    target = RFFRegressor(n_components=20, random_state=0, n_jobs=1).fit(X, y * size)
+    with pytest.raises(ValueError, match=r"dtype='float32' cannot hold the target.*float64"):
+        to_onnx(target)
+    assert difference(target, "float64", X) < 1e-11
+
+
+def test_a_target_beyond_float32_is_refused_for_a_baseline_too():
+    additive_one = additive_model(0)
+    additive_one.y_spread_ = 1e60
+    constant = MeanBaseline().fit([[0.0], [1.0]], [1e60, 3e60])
+    for model in (additive_one, constant):
+        with pytest.raises(ValueError, match="dtype='float32' cannot hold the target"):
+            to_onnx(model)
+        to_onnx(model, dtype="float64")
+
+
+@pytest.mark.parametrize("name", ["blend", "quantile", "ridge"])
+@pytest.mark.parametrize("width", [4, 6])
+def test_a_wrong_number_of_columns_fails_at_run_time(fitted, name, width):
+    from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
+
+    with pytest.raises(InvalidArgument, match="X"):
+        run(to_onnx(fitted(name)), np.zeros((3, width), dtype="float32"))
+
+
+def test_the_file_says_what_it_is():
+    model = hand_made("metric", 0, "quantile")
+    model.feature_names_in_ = np.array([f"größe {s}" for s in range(7)], dtype=object)
+    graph = to_onnx(model)
+    (x,), (y,) = session(graph).get_inputs(), session(graph).get_outputs()
+    assert (x.name, x.shape, x.type) == ("X", ["rows", 7], "tensor(float)")
+    assert (y.name, y.shape, y.type) == ("y", ["rows"], "tensor(float)")
+    meta = session(graph).get_modelmeta()
+    assert meta.producer_name == "srff"
+    assert meta.graph_name == "SRFFRegressor"
+    assert "reads 3 of 7 columns" in meta.description
+    assert "reads 3 of 7 columns" in graph.graph.doc_string
+    about = meta.custom_metadata_map
+    names = model.feature_names_in_
+    assert json.loads(about["feature_names"]) == names.tolist()
+    assert json.loads(about["used_features"]) == names[model.scale_ > 0].tolist()
+    assert about["estimator"] == "SRFFRegressor"
+    assert about["srff_version"] == srff.__version__
+    assert (about["model_kind"], about["inputs"]) == ("metric", "quantile")
+    assert all(node.name for node in graph.graph.node)
+
+
+def test_the_columns_of_an_hsic_lasso_are_those_of_the_whole_table(fitted):
+    model = fitted("HSIC lasso")
+    assert 0 < model.selected_.size < 5
+    assert model.selected_[0] > 0
+    used = json.loads(session(to_onnx(model)).get_modelmeta().custom_metadata_map["used_features"])
+    assert used == [f"x{s}" for s in model.selected_]
+
+
+@pytest.mark.parametrize("model", [SRFFRegressor(), RFFRegressor(), RidgeBaseline(), Denovas()])
+def test_a_model_that_is_not_fitted_is_refused(model):
+    with pytest.raises(NotFittedError, match=type(model).__name__):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (LinearRegression(), "LinearRegression"),
+        (make_pipeline(StandardScaler(), SRFFRegressor()), "Pipeline"),
+        (SRFFRegressor, "class SRFFRegressor"),
+        (None, "NoneType"),
+    ],
+)
+def test_an_estimator_of_another_kind_is_named(model, name):
+    with pytest.raises(TypeError, match=rf"{name}.*SRFFRegressor, RFFRegressor or regressor of"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "auto", None, np.float32])
+def test_another_dtype_is_refused(dtype):
+    with pytest.raises(ValueError, match=r"^dtype=.*accepted: 'float32', 'float64'"):
+        to_onnx(hand_made("scales", 0), dtype=dtype)
+
+
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'srff[onnx]'")):
+        to_onnx(hand_made("scales", 0))
+
+
+def test_the_package_offers_it():
+    assert srff.to_onnx is to_onnx
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
+@pytest.mark.parametrize("name", ["blend", "quantile", "float32", "RFF", "mean"])
+def test_the_code_of_the_page_predicts_what_the_model_predicts(fitted, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 5)).astype("float32")
+    if name == "mean":
+        model = SRFFRegressor(**QUICK).fit(rng.normal(size=(200, 5)), rng.normal(size=200))
+    else:
+        model = fitted(name)
+    names = {"model": model, "X_new": X}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    expected = model.predict(X)
+    spread = expected.std() or 1.0
+    np.testing.assert_allclose(names["y_onnx"], expected, rtol=0, atol=1e-5 * spread)
+    exact = 1e-5 if model.block_dtype_ == np.float32 else 1e-12
+    np.testing.assert_allclose(names["y_numpy"], expected, rtol=0, atol=exact * spread)
