@@ -393,6 +393,10 @@ def test_report_shows_the_model(model):
     assert result.exit_code == 0
     for text in ("│ a ", "│ b ", "2 of 5 variables", "random features", "alpha"):
         assert text in result.stdout
+    assert srff_("report", model, "--html", "page.html").exit_code == 0
+    assert "2 of 5 variables matter" in Path("page.html").read_text("utf-8")
+    assert refused(srff_("report", model, "--html", "page.html"), 2, "page.html")
+    assert srff_("report", model, "--html", "page.html", "--force").exit_code == 0
     assert refused(srff_("report", "nothing.srff"), 2, "nothing.srff")
     assert refused(srff_("report", __file__), 1, "test_cli.py")
 

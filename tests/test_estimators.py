@@ -222,6 +222,17 @@ def test_torch_on_the_cpu_gives_the_same_variables(ring):
     np.testing.assert_allclose(torch_model.predict(X), numpy_model.predict(X), rtol=1e-5)
 
 
+@pytest.mark.parametrize("magnitude", [1e-300, 1e-150, 1e150])
+def test_the_magnitude_of_the_target_does_not_matter(ring, magnitude):
+    X, y = ring
+    options = {"n_components": 30, "max_iter": 4, "random_state": 0, "refine": None}
+    plain, scaled = (SRFFRegressor(**options).fit(X, y * unit) for unit in (1.0, magnitude))
+    np.testing.assert_array_equal(plain.scale_ > 0, scaled.scale_ > 0)
+    np.testing.assert_allclose(plain.predict(X), scaled.predict(X) / magnitude, rtol=1e-6)
+    with pytest.warns(UserWarning, match="The target is constant"):
+        assert not SRFFRegressor(**options).fit(X, y * 1e-310).scale_.any()
+
+
 def test_a_fitted_model_shows_its_variables_in_terminals_and_notebooks(ring):
     X, y = ring
     names = ["<b>bold</b>", "beta", "c", "d", "e", "f"]

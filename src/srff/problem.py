@@ -274,7 +274,8 @@ def assemble(
     y_center, y_spread = layout.targets.standard()
     y_varies = layout.targets.varies
     # One spread for all targets keeps their proportions.
-    y_unit = float(np.sqrt(np.sum(np.square(y_spread[y_varies])))) if y_varies.any() else 1.0
+    y_unit = float(np.hypot.reduce(y_spread[y_varies])) if y_varies.any() else 1.0
+    y_tells = y_varies.any() and y_unit >= np.finfo(float).tiny  # below, digits are lost
 
     sigma = None
     scale = np.zeros(n_features)
@@ -312,7 +313,7 @@ def assemble(
         b=b,
         scale=scale,
         sigma=sigma,
-        learnable=bool(y_varies.any() and varies.any()),
+        learnable=bool(y_tells and varies.any()),
         n_first_passes=layout.n_passes,
         standard=standard,
         journal=journal,

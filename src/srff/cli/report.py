@@ -12,20 +12,41 @@ from srff.cli.errors import Debug, Json, Refusal, WrongUse, plain_errors
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
 
 
-def report(model: Model, as_json: Json = False, debug: Debug = False) -> None:
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page that stands alone too.")
+]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite the page if it is there.")]
+
+
+def report(
+    model: Model,
+    html: Html = None,
+    force: Force = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
     """Print what a saved model is: its variables, its error, its kind.
 
     For example:
 
       srff report model.srff
 
+      srff report model.srff --html report.html
+
       srff report model.srff --json
     """
     with plain_errors(debug, stopped="Stopped."):
-        from srff.cli.outputs import print_json
+        from srff.cli.outputs import check_free, print_json
         from srff.cli.summary import print_summary, summary
 
-        found = summary(loaded(model))
+        if html is not None:
+            check_free(html, force, "--html")
+        given = loaded(model)
+        if html is not None:
+            if not hasattr(given, "report"):
+                raise Refusal(f"{model}: there is no page for a {type(given).__name__}.")
+            given.report(html, overwrite=force)
+        found = summary(given)
         if as_json:
             print_json(found | {"model": str(model)})
         else:
