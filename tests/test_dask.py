@@ -201,9 +201,6 @@ def test_a_bad_value_is_named_with_its_partition(client):
         (lambda t: (t[NAMES], t.y.repartition(npartitions=2)), "X has 8, another has 2"),
         (lambda t: (t[NAMES].to_dask_array(lengths=True), "y"), "which only a Dask data frame has"),
         (lambda t: (t.y.to_dask_array(lengths=True), t.y), "X is a Dask Array of 1 dimensions"),
-            lambda t: (t.y.to_dask_array(lengths=True), t.y),
-            "X is a Dask Array of 1 dimensions; an array of 2 is needed",
-        ),
     ],
 )
 def test_a_collection_that_cannot_be_learned_from_is_refused(change, message):

@@ -179,6 +179,19 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
         SRFFRegressor(**QUICK).fit(tmp_path / "table.txt", "y")
 
 
+def test_a_fraction_after_a_megabyte_of_whole_numbers_is_a_number(tmp_path):
+    X, y = np.arange(400_000.0).reshape(-1, 2) % 7, np.arange(200_000.0) % 11
+    path = tmp_path / "whole.csv"
+    lines = [f"{a:.0f},{b:.0f},{c:.0f}" for (a, b), c in zip(X, y, strict=True)]
+    path.write_text("\n".join(["a,b,y", *lines[:-1], "0.5,1,2"]))
+    (piece,) = TableSource(path, "y").pieces()
+    *_, last = piece.chunks()
+    np.testing.assert_array_equal(last.X[-1], [0.5, 1.0])
+    path.write_text("\n".join(["a,b,y", *lines[:-1], "0.5,none,2"]))
+    with pytest.raises(ValueError, match=r"whole\.csv: cannot be read: .*none"):
+        list(TableSource(path, "y").pieces()[0].chunks())
+
+
 @pytest.mark.parametrize("change", ["written", "removed"])
 def test_a_file_that_changes_between_passes_is_named(tmp_path, short, change):
     X, y = rows()

@@ -42,6 +42,8 @@ class TableSource(Source):
             kind = _format(path)
             try:
                 table = dataset.dataset(path, format=kind)
+                if kind == "csv":
+                    table = dataset.dataset(path, format=_numbers_as_double(table.schema))
                 fragments = list(table.get_fragments())
                 schema = table.schema
             except (OSError, ValueError) as error:
@@ -168,6 +170,18 @@ class TablePiece:
         double = np.dtype(np.float64)
         weight = numbers(self.weight, double) if self.weight else None
         return Chunk(X, numbers(self.target, double)[:, None], weight)
+
+
+def _numbers_as_double(schema: Any) -> Any:
+    """The csv format with whole numbers as floats.
+
+    pyarrow takes a column's type from the first rows: later ones may have a fraction.
+    """
+    import pyarrow as pa
+    from pyarrow import csv, dataset
+
+    types = {f.name: pa.float64() for f in schema if pa.types.is_integer(f.type)}
+    return dataset.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types))
 
 
 def _numbers(column: Any, dtype: np.dtype) -> np.ndarray:
