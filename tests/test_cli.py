@@ -388,7 +388,7 @@ def test_a_checkpoint_is_gone_on_from_and_does_not_stay_in_the_model(here, numbe
     assert refused(result, 1, "steps")
 
 
-def test_report_shows_the_model(model):
+def test_report_shows_the_model(here, model):
     result = srff_("report", model)
     assert result.exit_code == 0
     for text in ("│ a ", "│ b ", "2 of 5 variables", "random features", "alpha"):

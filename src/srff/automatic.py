@@ -240,7 +240,9 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         kernel=problem.kernel,
         rng=problem.rng,
     )
-    last = finish(view, engine, more, chosen, plan, journey.tick)
+    last = finish(
+        view, engine, more, chosen, plan, journey.tick, lambda part, of: journey.stage(3, part, of)
+    )
     journey.add(*last)
     return best_of(last), journey.models
 

@@ -7,6 +7,7 @@ and a blend of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,9 @@ HANDICAP = 1.1
 ROWS_A_FREQUENCY = 8
 """Rows for each frequency from which on the larger size is tried."""
 
+PARTS = 8
+"""Of about the same length: scales, metric, low order, wide, and the rest for free frequencies."""
+
 BLENDED, WORTHWHILE = 5, 1e-3
 """Most models of a blend, and by how much of the squared error each must lower it."""
 
@@ -75,11 +79,18 @@ class Plan:
 
 
 def finish(
-    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
+    view: View,
+    engine: Engine,
+    more: Engine,
+    start: Model,
+    plan: Plan,
+    tick: Tick,
+    part: Callable[[int, int], None] = lambda number, of: None,
 ) -> list[Model]:
     """The candidates on the columns of ``start``, in the order in which they were made.
 
-    Descents begin on the rows of ``engine`` and end on those of ``more``.
+    Descents begin on the rows of ``engine`` and end on those of ``more``.  ``part`` is told when a
+    part of the work begins.
     """
     models: list[Model] = []
 
@@ -107,8 +118,11 @@ def finish(
 
     if "scales" in plan.kinds:
         models += learned(Scales(start.strength(), *_draw(plan, start.columns.size)), "scales")
+    part(1, PARTS)
     metrics = learned(Metric(_square(start), *_draw(plan, start.columns.size)), "metric")
+    part(2, PARTS)
     low = learned(_low_order(start, plan), "low order")
+    part(3, PARTS)
     if "metric" in plan.kinds:
         models += [*metrics, *low]
     if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
@@ -116,6 +130,7 @@ def finish(
         models += _wide(view, more, best_of(dense), plan, tick)
         if best_of(low).validation_error < best_of(dense).validation_error:
             models += _wide(view, more, best_of(low), plan, tick)
+    part(4, PARTS)
     if "frequencies" in plan.kinds:
         models += _free(view, engine, more, best_of([*metrics, *low]), plan, tick)
     models.append(_blend(models, view))

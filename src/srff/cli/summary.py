@@ -15,17 +15,14 @@ SHOWN = 40
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     import srff
+    from srff.display import names
 
-    names = getattr(model, "feature_names_in_", None)
+    known = names(model)
     scale = getattr(model, "scale_", None)
     selected = []
     if scale is not None:
         order = (-scale).argsort(kind="stable")
-        selected = [
-            {"name": str(names[k]) if names is not None else f"x{k}", "scale": float(scale[k])}
-            for k in order
-            if scale[k] > 0
-        ]
+        selected = [{"name": known[k], "scale": float(scale[k])} for k in order if scale[k] > 0]
     error = float(getattr(model, "validation_error_", math.nan))
     spread = float(getattr(model, "target_spread_", math.nan))
     path = getattr(model, "path_", None) or {}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from srff.display import names
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -183,8 +185,7 @@ def say(ax: Axes, text: str, **look: Any) -> None:
 
 def variable_names(model: Any) -> np.ndarray:
     """The columns' names, or x0, x1, ... where the model was fitted without."""
-    names = getattr(model, "feature_names_in_", None)
-    return default_names(model.n_features_in_) if names is None else np.asarray(names, object)
+    return np.array(names(model), dtype=object)
 
 
 def default_names(count: int) -> np.ndarray:
