@@ -624,9 +624,11 @@ def write(results: Path, docs: Path) -> None:
     (docs / "speed.md").write_text(text, encoding="utf-8")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+def main(
+    write: Callable[[Path, Path], None], about: str, argv: Sequence[str] | None = None
+) -> None:
+    """The command line of a page."""
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
     parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
     options = parser.parse_args(argv)
@@ -634,4 +636,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(write, __doc__ or "")

@@ -5,7 +5,6 @@ python benchmarks/speed/scale.py --results benchmarks/speed/results.csv --docs d
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from common import HERE, read
-from page import Row, good, integer, number, seconds, table, value, yes
+from page import Row, good, integer, main, number, seconds, table, value, yes
 from scipy.optimize import nnls
 
 CORES = 2
@@ -190,14 +189,5 @@ def write(results: Path, docs: Path) -> None:
     (docs / "scale.md").write_text(text, encoding="utf-8")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--results", type=Path, default=HERE / "results.csv")
-    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
-    options = parser.parse_args(argv)
-    write(options.results, options.docs)
-
-
 if __name__ == "__main__":
-    main()
+    main(write, __doc__ or "")

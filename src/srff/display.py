@@ -18,10 +18,16 @@ def names(model: Any) -> list[str]:
     return [f"x{i}" for i in range(model.n_features_in_)]
 
 
-def strongest(model: Any) -> list[str]:
-    """The names of the selected variables, that of the largest scale first."""
+def by_scale(model: Any) -> list[int]:
+    """The selected variables, that of the largest scale first."""
     order = np.argsort(-model.scale_, kind="stable")
-    return [names(model)[i] for i in order[: int(np.sum(model.scale_ > 0))]]
+    return order[: np.count_nonzero(model.scale_ > 0)].tolist()
+
+
+def strongest(model: Any) -> list[str]:
+    """Their names."""
+    known = names(model)
+    return [known[i] for i in by_scale(model)]
 
 
 def explained(model: Any) -> float:

@@ -20,13 +20,14 @@ import zipfile
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FunctionType, TracebackType
-from typing import Any, Protocol, Self
+from types import FunctionType
+from typing import Any, Protocol
 
 import numpy as np
 
 import srff
 from srff.arrays import to_host
+from srff.closing import Closing
 from srff.whole_files import DamagedFile, read_whole, write_whole
 
 FORMAT = 1
@@ -49,7 +50,7 @@ class CheckpointError(ValueError):
     """A checkpoint that is of another fit, or damaged."""
 
 
-class Journal:
+class Journal(Closing):
     """Without a folder: every step is done, nothing is written."""
 
     seed: int | None = None
@@ -69,17 +70,6 @@ class Journal:
 
     def close(self) -> None:
         """Write what is not written yet."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class DiskJournal(Journal):

@@ -30,6 +30,7 @@ from srff.baselines import (
     RidgeBaseline,
 )
 from srff.baselines.spam import FunctionBasis
+from srff.display import names
 from srff.transforms import Quantile, Standardise, Transform
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
         )
     check_is_fitted(model)
     columns = np.arange(model.n_features_in_)
-    names = [str(name) for name in getattr(model, "feature_names_in_", [f"x{i}" for i in columns])]
-    graph = Graph(np.dtype(dtype), names)
+    known = names(model)
+    graph = Graph(np.dtype(dtype), known)
     used = _write(model, graph, columns)
     for message in graph.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
@@ -117,7 +118,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
         ir_version=IR_VERSION,
         doc_string=about,
     )
-    onnx.helper.set_model_props(proto, _metadata(model, names, used))
+    onnx.helper.set_model_props(proto, _metadata(model, known, used))
     return proto
 
 

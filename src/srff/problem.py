@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from srff.bandwidth import neighbour_sigma
+from srff.closing import Closing
 from srff.engines import Engine, Standardisation, parse_memory
 from srff.features import Statistics
 from srff.journal import NO_JOURNAL, Journal
@@ -120,7 +120,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Closing):
     """Training rows and perhaps validation rows behind engines, and the random draws.
 
     ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex.  Columns that do
@@ -203,17 +203,6 @@ class Problem:
         """Give back what the engines hold."""
         for view in self.views.values():
             view.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:

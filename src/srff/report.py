@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import srff
-from srff.display import explained, names, number, share, strongest
+from srff.display import by_scale, explained, names, number, share, strongest
 from srff.whole_files import replace_file
 
 MOST_LISTED = 200
@@ -160,12 +160,12 @@ def _variables(model: Any, rows: _Rows | None) -> str:
         missed = {
             int(i): (r, e) for i, r, e in zip(chosen, rows.rise, rows.rise_error, strict=True)
         }
-    order = chosen[np.argsort(-model.scale_[chosen], kind="stable")]
+    order = by_scale(model)
     lines = [
         [known[i], number(model.scale_[i]), share(shares[i]), *map(number, missed.get(i, ()))]
-        for i in order[:MOST_LISTED].tolist()
+        for i in order[:MOST_LISTED]
     ]
-    left = order.size - MOST_LISTED
+    left = len(order) - MOST_LISTED
     note = f"<p>{left:,} more are not listed.</p>" if left > 0 else ""
     text = "<p>The scale says how fast the model varies along a variable, standardised: variables "
     text += "can be compared. "
@@ -305,8 +305,8 @@ def _data(model: Any) -> str:
 
 
 def _use(model: Any) -> str:
-    chosen = model.get_support(indices=True)
-    listed = ", ".join(repr(names(model)[i]) for i in chosen[:6].tolist())
+    known, chosen = names(model), model.get_support(indices=True)
+    listed = ", ".join(repr(known[i]) for i in chosen[:6].tolist())
     dots = ", ..." if chosen.size > 6 else ""
     code = f"""import srff
 

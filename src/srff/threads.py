@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+from srff.closing import Closing
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Threads:
+class Threads(Closing):
     """Ordered map over threads with a bounded look-ahead, which leaves no thread behind.
 
     With one thread, or one item, the caller's own thread does the work.  All that ask for the same
@@ -51,12 +53,6 @@ class Threads:
             wait(waiting)
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop the threads, unless others use them."""

@@ -6,6 +6,8 @@ import contextlib
 import errno
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MAGIC = b"srff"
@@ -15,28 +17,34 @@ class DamagedFile(ValueError):
     """A file that is not what was written."""
 
 
-def replace_file(path: Path, content: bytes, *, overwrite: bool = True) -> None:
-    """Put a file in the place of what was there: either the old one is there or the new one.
+@contextmanager
+def beside(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
+    """A file to write, which takes the place of ``path`` when all has gone well.
 
-    A file beside it is written, brought to the disk and renamed.  Without ``overwrite`` a file that
-    is there stays, and FileExistsError is raised.
+    It is brought to the disk and renamed: either the old file is there or the new one.  Without
+    ``overwrite`` a file that is there stays, and FileExistsError is raised.
     """
     # A name that no one else has: two who write to one place do not write into each other's file.
     part = path.with_name(f".{path.name[:40]}.{os.urandom(8).hex()}.part")
     try:
-        with open(part, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield part
+        _to_disk(part)
         if overwrite:
             os.replace(part, path)
         else:
             _rename_new(part, path)
-        _to_disk(path.parent)
+        if os.name == "posix":  # makes a renaming last through a loss of power
+            _to_disk(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
+
+
+def replace_file(path: Path, content: bytes, *, overwrite: bool = True) -> None:
+    """Put a file of this content in the place of what was there: see :func:`beside`."""
+    with beside(path, overwrite=overwrite) as part, open(part, "xb") as file:
+        file.write(content)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -73,11 +81,10 @@ def _rename_new(part: Path, path: Path) -> None:
         part.unlink()
 
 
-def _to_disk(folder: Path) -> None:
-    """Make a renaming last through a loss of power, where the system can."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _to_disk(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

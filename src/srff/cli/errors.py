@@ -20,6 +20,14 @@ Json = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+TablePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="A csv, Parquet, Arrow or Feather file, a folder or a 'pattern*' of such; - for "
+        "csv on standard input.",
+    ),
+]
 
 
 class Refusal(Exception):

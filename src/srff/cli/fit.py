@@ -21,6 +21,7 @@ from srff.cli.errors import (
     Json,
     Quiet,
     Refusal,
+    TablePath,
     WrongUse,
     listed,
     one_line,
@@ -45,14 +46,7 @@ class Missing(StrEnum):
 
 
 def fit(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help="A csv, Parquet, Arrow or Feather file, a folder or a 'pattern*' of such; - for "
-            "csv on standard input.",
-        ),
-    ],
+    table: TablePath,
     target: Annotated[
         str, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")
     ],

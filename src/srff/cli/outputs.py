@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -14,6 +13,7 @@ from typing import Any
 import typer
 
 from srff.cli.errors import WrongUse
+from srff.whole_files import beside
 
 
 def check_free(path: Path, force: bool, option: str = "--out") -> None:
@@ -32,19 +32,9 @@ def check_free(path: Path, force: bool, option: str = "--out") -> None:
 @contextmanager
 def whole_file(path: Path, force: bool) -> Iterator[Path]:
     """A file beside ``path`` to write to, which takes its place when all has gone well."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with beside(path) as part:
         yield part
-        descriptor = os.open(part, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         check_free(path, force)  # it may have come while the work was done
-        os.replace(part, path)
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from srff.cli.errors import (
     Json,
     Quiet,
     Refusal,
+    TablePath,
     WrongUse,
     listed,
     plain_errors,
@@ -30,8 +31,6 @@ from srff.cli.errors import (
 from srff.cli.report import Model, loaded
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from srff.cli.tables import Table
 
 COLUMN = "prediction"
@@ -47,14 +46,7 @@ class Missing(StrEnum):
 
 def predict(
     model: Model,
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE",
-            help="A csv, Parquet, Arrow or Feather file, a folder or a 'pattern*' of such; - for "
-            "csv on standard input.",
-        ),
-    ],
+    table: TablePath,
     out: Annotated[
         str,
         typer.Option(
@@ -176,13 +168,15 @@ def _predict_all(
     """Predict batch by batch; the number of rows, and of those without a prediction."""
     import numpy as np
 
+    from srff.sources.tables import matrix
+
     n_rows = n_empty = 0
     gaps = dict.fromkeys(columns, 0)
     # Without any variable a column is read only to count the rows.
     for batch in table.batches(columns or table.names[:1]):
         if not batch.num_rows:
             continue
-        X = _inputs(batch, columns)
+        X = matrix(batch, columns)
         finite = np.isfinite(X)
         usable = finite.all(axis=1)
         if not usable.all():
@@ -213,19 +207,6 @@ def _predict_all(
             "--missing empty leaves the predictions of such rows empty."
         )
     return n_rows, n_empty
-
-
-def _inputs(batch: Any, columns: list[str]) -> np.ndarray:
-    """Some columns of a batch as numbers."""
-    import numpy as np
-
-    from srff.sources.tables import _numbers
-
-    X = np.empty((batch.num_rows, len(columns)))
-    for k, name in enumerate(columns):
-        column = batch.column(batch.schema.get_field_index(name))
-        X[:, k] = _numbers(column, X.dtype)
-    return X
 
 
 @contextmanager

@@ -7,15 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from srff.cli.errors import Debug, Json, Refusal, WrongUse, plain_errors
+from srff.cli.errors import Debug, Force, Json, Refusal, WrongUse, plain_errors
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
-
-
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write a page that stands alone too.")
 ]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite the page if it is there.")]
 
 
 def report(

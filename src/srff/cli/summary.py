@@ -15,14 +15,13 @@ SHOWN = 40
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     import srff
-    from srff.display import names
+    from srff.display import by_scale, names
 
     known = names(model)
     scale = getattr(model, "scale_", None)
     selected = []
     if scale is not None:
-        order = (-scale).argsort(kind="stable")
-        selected = [{"name": known[k], "scale": float(scale[k])} for k in order if scale[k] > 0]
+        selected = [{"name": known[k], "scale": float(scale[k])} for k in by_scale(model)]
     error = float(getattr(model, "validation_error_", math.nan))
     spread = float(getattr(model, "target_spread_", math.nan))
     path = getattr(model, "path_", None) or {}

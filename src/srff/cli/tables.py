@@ -20,7 +20,15 @@ import numpy as np
 
 from srff.cli.errors import Refusal, WrongUse, listed, one_line, shown
 from srff.sources.base import CHUNK_ROWS, Source
-from srff.sources.tables import RowGroup, Scanned, TablePiece, _expanded, _format, _numbers, _state
+from srff.sources.tables import (
+    RowGroup,
+    Scanned,
+    TablePiece,
+    expanded,
+    file_format,
+    file_state,
+    numbers,
+)
 
 STDIN = "-"
 DELIMITERS = ",;\t|"
@@ -67,7 +75,7 @@ class Table:
     def pieces(self) -> Iterator[tuple[str, Batches]]:
         """A name for errors and the rows of each piece; an error if a file has changed."""
         for file in self.files:
-            if _state(file.path) != file.state:
+            if file_state(file.path) != file.state:
                 raise Refusal(f"{file.label}: the file has changed since it was first read.")
             yield from file.pieces
 
@@ -98,7 +106,7 @@ def opened(table: str) -> Iterator[Table]:
         raise Refusal("Reading tables needs pyarrow: pip install 'srff[data]'.") from None
     if table != STDIN:
         try:
-            files = [_opened_file(path, path) for path in _expanded(table)]
+            files = [_opened_file(path, path) for path in expanded(table)]
         except FileNotFoundError as error:
             raise WrongUse(str(error)) from None
         yield Table(files)
@@ -112,13 +120,13 @@ def opened(table: str) -> Iterator[Table]:
 
 
 def _opened_file(path: str, label: str) -> File:
-    state = _state(path)
+    state = file_state(path)
     if not Path(path).is_file():
         raise WrongUse(f"{label} is not a file; - takes csv from standard input.")
     if state[0] == 0:
         raise Refusal(f"{label}: the file is empty.")
     try:
-        kind = "csv" if path.lower().endswith(".tsv") else _format(path)
+        kind = "csv" if path.lower().endswith(".tsv") else file_format(path)
     except ValueError as error:
         raise WrongUse(str(error)) from None
     with readable(label, kind):
@@ -145,7 +153,7 @@ def _typed_file(path: str, label: str, state: tuple[int, int]) -> File:
     """Parquet and Arrow: the file says what its columns are."""
     from pyarrow import dataset
 
-    kind = _format(path)
+    kind = file_format(path)
     data = dataset.dataset(path, format=kind)
     types = dict(zip(data.schema.names, data.schema.types, strict=True))
     unfit = {name: reason for name, t in types.items() if (reason := _why_not_numbers(t))}
@@ -343,7 +351,6 @@ def inspect(table: Table, target: str, weight: str | None, drop: list[str]) -> I
 
 def _see(file: File, taken: list[str], candidates: list[str], seen: dict[str, Seen]) -> int:
     """Look at the rows of a file; again from its start when a column turns out to be text."""
-    double = np.dtype(np.float64)
     while True:
         columns = [name for name in [*taken, *candidates] if name not in file.unfit]
         here = {name: Seen() for name in columns}
@@ -353,8 +360,7 @@ def _see(file: File, taken: list[str], candidates: list[str], seen: dict[str, Se
                 for batch in batches(columns):
                     n_rows += batch.num_rows
                     for name in columns:
-                        column = batch.column(batch.schema.get_field_index(name))
-                        here[name].add(_numbers(column, double))
+                        here[name].add(numbers(batch, name))
         except Refusal:
             if any(name in file.unfit for name in columns):
                 continue
@@ -419,14 +425,11 @@ def _complete_rows(batches: Batches, needed: list[str]) -> Batches:
     """The rows that have a finite number in all of these columns."""
     import pyarrow as pa
 
-    double = np.dtype(np.float64)
-
     def read(columns: list[str]) -> Iterator[Any]:
         for batch in batches(needed):
             whole = np.ones(batch.num_rows, dtype=bool)
             for name in needed:
-                column = batch.column(batch.schema.get_field_index(name))
-                whole &= np.isfinite(_numbers(column, double))
+                whole &= np.isfinite(numbers(batch, name))
             if whole.any():
                 yield batch.filter(pa.array(whole))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from srff import features
+from srff.closing import Closing
 from srff.engines.plan import Rows
 from srff.features import Array, Statistics
 from srff.transforms import Transform
@@ -42,7 +42,7 @@ class Standardisation:
         return ((Y - self.y_center) / self.y_spread).astype(dtype)
 
 
-class Engine(ABC):
+class Engine(Closing, ABC):
     """A data set of ``n`` weighted rows, standardised, as a sum over blocks of rows.
 
     ``columns`` restricts a pass to those columns: ``W`` then has as many rows, and no other column
@@ -199,17 +199,6 @@ class Engine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give back threads and device memory."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _marginal_statistics(

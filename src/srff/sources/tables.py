@@ -31,7 +31,7 @@ class TableSource(Source):
     """Tables of numbers in files, all with the same columns, in any order of them."""
 
     def __init__(self, paths: Any, target: str, weight: str | None = None) -> None:
-        self._files = [(path, _state(path)) for path in _expanded(paths)]
+        self._files = [(path, file_state(path)) for path in expanded(paths)]
         self._target, self._weight = target, weight
         self._pieces: list[TablePiece] = []
         dataset = _import_dataset()
@@ -39,7 +39,7 @@ class TableSource(Source):
         for path, _ in self._files:
             if os.path.getsize(path) == 0:
                 raise ValueError(f"{path}: the file is empty.")
-            kind = _format(path)
+            kind = file_format(path)
             try:
                 table = dataset.dataset(path, format=kind)
                 if kind == "csv":
@@ -90,7 +90,7 @@ class TableSource(Source):
     def pieces(self) -> list[TablePiece]:
         """Row groups of Parquet files, whole files of other kinds."""
         for path, state in self._files:
-            if _state(path) != state:
+            if file_state(path) != state:
                 raise ValueError(f"{path}: the file has changed since the fit began.")
         return self._pieces
 
@@ -161,15 +161,9 @@ class TablePiece:
             raise ValueError(f"{self.name}: cannot be read: {error}") from None
 
     def _chunk(self, batch: Any, inputs: Sequence[str]) -> Chunk:
-        def numbers(name: str, dtype: np.dtype) -> np.ndarray:
-            return _numbers(batch.column(batch.schema.get_field_index(name)), dtype)
-
-        X = np.empty((batch.num_rows, len(inputs)), dtype=self.dtype, order="F")
-        for i, name in enumerate(inputs):
-            X[:, i] = numbers(name, self.dtype)
-        double = np.dtype(np.float64)
-        weight = numbers(self.weight, double) if self.weight else None
-        return Chunk(X, numbers(self.target, double)[:, None], weight)
+        X = matrix(batch, inputs, self.dtype)
+        weight = numbers(batch, self.weight) if self.weight else None
+        return Chunk(X, numbers(batch, self.target)[:, None], weight)
 
 
 def _numbers_as_double(schema: Any) -> Any:
@@ -184,14 +178,23 @@ def _numbers_as_double(schema: Any) -> Any:
     return dataset.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types))
 
 
-def _numbers(column: Any, dtype: np.dtype) -> np.ndarray:
-    """A column as NumPy numbers; missing values as NaN."""
+def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
+    """A column of a batch as NumPy numbers; missing values as NaN."""
     import pyarrow as pa
 
+    column = batch.column(batch.schema.get_field_index(name))
     kind = pa.float32() if dtype == np.float32 else pa.float64()
     if column.type != kind:
         column = column.cast(kind, safe=False)
     return column.to_numpy(zero_copy_only=False)
+
+
+def matrix(batch: Any, names: Sequence[str], dtype: Any = np.float64) -> np.ndarray:
+    """Some columns of a batch as a matrix, column by column."""
+    X = np.empty((batch.num_rows, len(names)), dtype=dtype, order="F")
+    for i, name in enumerate(names):
+        X[:, i] = numbers(batch, name, dtype)
+    return X
 
 
 def _import_dataset() -> Any:
@@ -202,10 +205,10 @@ def _import_dataset() -> Any:
     return pyarrow.dataset
 
 
-def _expanded(paths: Any) -> list[str]:
+def expanded(paths: Any) -> list[str]:
     """Files in a fixed order from a path, a folder, a pattern or a list of such."""
     if isinstance(paths, list | tuple):
-        return [file for path in paths for file in _expanded(path)]
+        return [file for path in paths for file in expanded(path)]
     path = os.fspath(paths)
     if os.path.isdir(path):
         files = [str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p)]
@@ -230,7 +233,8 @@ def _kind(path: str) -> str | None:
     return FORMATS.get(extension)
 
 
-def _format(path: str) -> str:
+def file_format(path: str) -> str:
+    """What pyarrow calls a file of this name; an error if it knows none."""
     kind = _kind(path)
     if kind is None:
         accepted = ", ".join(FORMATS)
@@ -238,7 +242,7 @@ def _format(path: str) -> str:
     return kind
 
 
-def _state(path: str) -> tuple[int, int]:
+def file_state(path: str) -> tuple[int, int]:
     """What tells a file that was written anew."""
     try:
         status = os.stat(path)
