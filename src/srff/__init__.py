@@ -1,4 +1,4 @@
-"""srff: which variables matter in a nonlinear regression, and the model that uses only them."""
+"""srff: which variables matter in a nonlinear model, and the model that uses only them."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ModelFileError",
     "RFFRegressor",
+    "SRFFClassifier",
     "SRFFPath",
     "SRFFRegressor",
     "__version__",
@@ -19,6 +20,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from srff import plot
+    from srff.classifier import SRFFClassifier
     from srff.estimators import RFFRegressor, SRFFRegressor
     from srff.io import ModelFileError, load, save
     from srff.onnx import to_onnx
@@ -28,6 +30,7 @@ else:
     _HOMES = {
         "ModelFileError": "srff.io",
         "RFFRegressor": "srff.estimators",
+        "SRFFClassifier": "srff.classifier",
         "SRFFPath": "srff.path",
         "SRFFRegressor": "srff.estimators",
         "load": "srff.io",

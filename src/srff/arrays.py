@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj, is_cupy_array, is_torch_array
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 
 def to_host(array: Any) -> Any:
@@ -51,6 +51,28 @@ class HostScoreMixin(RegressorMixin):
             Inputs, with the columns that the model was fitted on.
         y : array-like of shape (n_samples,)
             Target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, to_host(y), to_host(sample_weight))
+
+
+class HostAccuracyMixin(ClassifierMixin):
+    """A classifier whose score takes labels and weights on any device."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+        y : array-like of shape (n_samples,)
+            Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
 

@@ -30,14 +30,16 @@ from srff.elimination import (
     without,
 )
 from srff.engines import Engine
+from srff.features import Prediction
 from srff.finish import Plan, finish
+from srff.groups import Units, first_of_each
 from srff.kernels import low_order
 from srff.layouts import SAMPLE_ROWS
 from srff.models import Model, best_of, mean_model, significantly_worse
-from srff.objectives import evidence_alpha, evidence_objective
+from srff.objectives import Evidence, evidence_alpha
 from srff.problem import Problem, View
 from srff.progress import Callback, Progress
-from srff.screen import screen
+from srff.screen import Screen, screen
 from srff.solvers.profile import descend_scales
 from srff.solvers.refine import Frequencies, LowOrder, Metric, Scales
 
@@ -84,6 +86,8 @@ class Settings:
     """Scales to begin from, in place of all other starts."""
     inputs: str = "auto"
     """The transform to use, or "auto" for the best of those that the problem has."""
+    size: int | None = None
+    """How many units to keep; None for as few as do not cost accuracy."""
 
 
 class Journey:
@@ -93,9 +97,9 @@ class Journey:
     SHARES = (0.2, 0.3, 0.1, 0.4)
     """What each stage takes of the whole, roughly."""
 
-    def __init__(self, report: Callback, y_spread: float) -> None:
+    def __init__(self, report: Callback, y_unit: float) -> None:
         self.models: list[Model] = []
-        self._report, self._y_spread = report, y_spread
+        self._report, self._y_unit = report, y_unit
         self._stage, self._part = 0, (0, 1)
 
     def stage(self, stage: int, part: int = 0, parts: int = 1) -> None:
@@ -112,8 +116,11 @@ class Journey:
         """Report; called at each evaluation, so that a callback may interrupt."""
         part, parts = self._part
         done = sum(self.SHARES[: self._stage]) + self.SHARES[self._stage] * part / parts
-        errors = [m.validation_error for m in self.models]
-        message = f"best error {np.sqrt(min(errors)) * self._y_spread:.4g}" if errors else ""
+        message = ""
+        if self.models:
+            loss = self.models[-1].loss
+            error = min(m.validation_error for m in self.models if m.loss is loss)
+            message = f"best error {loss.reported(error, self._y_unit):.4g}"
         self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
 
 
@@ -137,23 +144,49 @@ def starts(problem: Problem, view: View, settings: Settings, tick: Tick) -> list
         if usable.size <= ALL:
             point: Frequencies = Metric(np.diag(factor * even), E[usable], b)
             out.append(Start("metric", "metric", usable, point))
-    out.append(Start("scales", "scales", usable, Scales(even, E[usable], b)))
+    out.append(Start("scales", "scales", usable, scales_point(problem, usable, problem.scale)))
     if usable.size <= ALL:
         out.append(Start("low order", "low order", usable, low_order_point(problem, usable.size)))
     if usable.size > ALL:
-        out += [_descent(problem, view, factor, tick) for factor in settings.factors]
-    found = screen(engine, usable, SCREENED)
+        out += [_descent(problem, view, f, settings.size or 0, tick) for f in settings.factors]
+    found = _screened(problem, engine)
     if found.columns.size:
-        order = np.argsort(found.columns)
-        columns, rate = found.columns[order], found.scale[order]
+        columns = problem.units.whole(found.columns, usable)
+        rate = _rates(found, columns, problem.units)
         # Waves of several variables at once: their squared frequencies add up.
         rate = rate / np.sqrt(columns.size)
         out.append(Start("screen", "metric", columns, Metric(np.diag(rate), E[columns], b)))
-        out.append(Start("screen", "scales", columns, Scales(rate, E[columns], b)))
+        everywhere = np.zeros(problem.scale.size)
+        everywhere[columns] = rate
+        out.append(Start("screen", "scales", columns, scales_point(problem, columns, everywhere)))
         if usable.size > ALL:
             point = low_order_point(problem, columns.size)
             out.append(Start("low order", "low order", columns, point))
     return out
+
+
+def scales_point(problem: Problem, columns: np.ndarray, scale: np.ndarray) -> Scales:
+    """Scales of some columns, one for each unit: that of its first column."""
+    unit = problem.units.positions(columns)
+    gamma = first_of_each(scale[columns], unit)
+    return Scales(gamma, problem.E[columns], problem.b, unit)
+
+
+def _screened(
+    problem: Problem, engine: Engine, most: int = SCREENED, model: Prediction | None = None
+) -> Screen:
+    loss, n_targets = problem.search_loss, problem.constant.c.size
+    return screen(engine, problem.usable, most, n_targets, model, loss)
+
+
+def _rates(found: Screen, columns: np.ndarray, units: Units) -> np.ndarray:
+    """The frequency of each column: its own, or the median of its unit's, that was found."""
+    rate = np.empty(columns.size)
+    own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
+    for part in units.among(columns):
+        known = [own[s] for s in columns[part].tolist() if s in own]
+        rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
+    return rate
 
 
 def low_order_point(problem: Problem, size: int) -> LowOrder:
@@ -168,21 +201,24 @@ def low_order_point(problem: Problem, size: int) -> LowOrder:
     return LowOrder(np.eye(size), draw(size), problem.b, draw)
 
 
-def _descent(problem: Problem, view: View, factor: float, tick: Tick) -> Start:
+def _descent(problem: Problem, view: View, factor: float, most: int, tick: Tick) -> Start:
     """The strongest scales of a projected descent on the evidence, as a metric."""
     engine = view.training(SEARCH_ROWS)
     scale = factor * problem.scale
     used = np.flatnonzero(scale)
+    loss = problem.search_loss
     for _ in range(3):
-        S = engine.statistics(scale[used, None] * problem.E[used], problem.b, used)
+        S = engine.statistics(scale[used, None] * problem.E[used], problem.b, used, loss)
         top = float(np.trace(S.G)) / S.n
-        goal = evidence_objective(evidence_alpha(S, top * np.logspace(0, -7, 30)))
+        goal = Evidence(evidence_alpha(S, top * np.logspace(0, -7, 30)), loss)
         for state in descend_scales(
             engine,
             goal,
             problem.E,
             problem.b,
             scale,
+            start=problem.start(problem.b),
+            units=problem.units,
             max_iter=10,
             tol=1e-4,
             journal=problem.journal,
@@ -190,14 +226,23 @@ def _descent(problem: Problem, view: View, factor: float, tick: Tick) -> Start:
             tick()
             scale = state.scale
         used = np.flatnonzero(scale)
-    strongest = np.sort(np.argsort(-scale, kind="stable")[: min(ALL // 2, used.size)])
+    strongest = _strongest(scale, problem, max(ALL // 2, most))
     point = Metric(np.diag(scale[strongest]), problem.E[strongest], problem.b)
     return Start("metric", "metric", strongest, point)
 
 
+def _strongest(scale: np.ndarray, problem: Problem, most: int) -> np.ndarray:
+    """The columns of the units of the largest scales, at most so many units."""
+    used = np.flatnonzero(scale)
+    parts = problem.units.among(used)
+    strength = np.array([scale[used[part]].max() for part in parts])
+    chosen = np.argsort(-strength, kind="stable")[:most]
+    return np.sort(np.concatenate([used[parts[k]] for k in chosen]))
+
+
 def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[Model, list[Model]]:
     """The chosen model, and all that were considered."""
-    journey = Journey(report, problem.y_spread)
+    journey = Journey(report, problem.y_unit)
     view, runners = _begin(problem, settings, journey)
     engine, validation = view.training(SEARCH_ROWS), view.validation
     assert validation is not None
@@ -209,23 +254,26 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         journey.stage(1, part, len(runners))
         shares = NEXT_ALPHAS if settings.alpha is None else np.ones(1)
         models = eliminate(
-            view, engine, first, candidates, shares=shares, effort=effort, tick=journey.tick
+            view,
+            engine,
+            first,
+            candidates,
+            fewest=settings.size or 1,
+            shares=shares,
+            effort=effort,
+            tick=journey.tick,
         )
         candidates += models
         journey.add(*models[1:])
 
-    journey.stage(2)
-    chosen = _thin(view, engine, candidates, settings, journey)
-    for _ in range(ROUNDS):
-        grown = _grow(problem, view, engine, chosen, settings, journey)
-        if grown is None or not significantly_worse(validation, chosen, grown):
-            break
-        candidates.append(grown)
-        chosen = _thin(view, engine, candidates, settings, journey)
-    nothing = mean_model(view.transform.name, validation, chosen.members[0].coef.shape[1])
-    journey.add(nothing)
-    if not significantly_worse(validation, nothing, chosen, MEAN_LEVEL / len(runners)):
-        return nothing, journey.models
+    if settings.size is None:
+        found = _fewest(problem, view, engine, candidates, settings, journey, len(runners))
+        if found is None:
+            name, loss, c = view.transform.name, problem.loss, problem.constant.c
+            return mean_model(name, validation, loss, c), journey.models
+        chosen = found
+    else:
+        chosen = best_of([m for m in candidates if problem.units.count(m.columns) <= settings.size])
 
     journey.stage(3)
     more = view.training(REFINE_ROWS)
@@ -237,14 +285,40 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         n_free=settings.largest[1],
         fixed_alpha=fixed,
         effort=effort,
-        kernel=problem.kernel,
-        rng=problem.rng,
+        problem=problem,
     )
     last = finish(
         view, engine, more, chosen, plan, journey.tick, lambda part, of: journey.stage(3, part, of)
     )
     journey.add(*last)
     return best_of(last), journey.models
+
+
+def _fewest(
+    problem: Problem,
+    view: View,
+    engine: Engine,
+    candidates: list[Model],
+    settings: Settings,
+    journey: Journey,
+    n_runners: int,
+) -> Model | None:
+    """The smallest model that does not cost accuracy; None if no variable helps."""
+    validation = view.validation
+    assert validation is not None
+    journey.stage(2)
+    chosen = _thin(view, engine, candidates, settings, journey)
+    for _ in range(ROUNDS):
+        grown = _grow(problem, view, engine, chosen, settings, journey)
+        if grown is None or not significantly_worse(validation, chosen, grown):
+            break
+        candidates.append(grown)
+        chosen = _thin(view, engine, candidates, settings, journey)
+    zero = np.zeros(problem.constant.c.size)
+    nothing = mean_model(view.transform.name, validation, problem.search_loss, zero)
+    journey.add(nothing)
+    helps = significantly_worse(validation, nothing, chosen, MEAN_LEVEL / n_runners)
+    return chosen if helps else None
 
 
 def _thin(
@@ -257,14 +331,15 @@ def _thin(
     """
     validation = view.validation
     assert validation is not None
-    current = smallest(validation, candidates, best_of(candidates))
-    while current.columns.size > 1:
+    current = smallest(view, candidates, best_of(candidates))
+    while view.units.count(current.columns) > 1:
+        parts = view.units.among(current.columns)
         for weak in np.argsort(importance(view, current), kind="stable")[:TRIED]:
             model = without(
                 view,
                 engine,
                 current,
-                np.delete(np.arange(current.columns.size), weak),
+                np.delete(np.arange(current.columns.size), parts[weak]),
                 THINNING_ALPHAS if settings.alpha is None else np.ones(1),
                 effort=Effort(settings.max_iter, settings.tol).half(),
                 tick=journey.tick,
@@ -276,7 +351,7 @@ def _thin(
                 break
         else:
             break
-    return smallest(validation, candidates, best_of(candidates))
+    return smallest(view, candidates, best_of(candidates))
 
 
 def _grow(
@@ -289,10 +364,12 @@ def _grow(
 ) -> Model | None:
     """The model with the variables that its residuals still depend on; None if there are none."""
     assert chosen.point is not None
-    found = screen(view.training(REFINE_ROWS), problem.usable, SCREENED, chosen.prediction())
+    found = _screened(problem, view.training(REFINE_ROWS), model=chosen.prediction())
     new = found.columns[~np.isin(found.columns, chosen.columns)][:GROWTH]
     if not new.size:
         return None
+    if not problem.units.trivial:
+        new = problem.units.whole(new, problem.usable)
     columns = np.concatenate([chosen.columns, new])
     order = np.argsort(columns)
     old = chosen.point
@@ -310,7 +387,16 @@ def _grow(
     alphas = chosen.alpha * (np.ones(1) if settings.alpha is not None else GROWTH_ALPHAS)
     effort = Effort(settings.max_iter, settings.tol)
     model = walk(
-        view, engine, point, columns[order], alphas, kind, effort=effort, tick=journey.tick
+        view,
+        engine,
+        point,
+        columns[order],
+        alphas,
+        kind,
+        start=problem.start(point.b),
+        loss=chosen.loss,
+        effort=effort,
+        tick=journey.tick,
     )
     journey.add(model)
     return model
@@ -318,9 +404,10 @@ def _grow(
 
 def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View, list[Model]]:
     """The transform of the inputs that does best, and the first models that go on from there."""
-    if settings.start is not None:
-        return problem.views["standard"], [settings.start]
     effort = Effort(settings.max_iter, settings.tol)
+    if settings.start is not None:
+        view = problem.views["standard"]
+        return view, [_with_search_loss(problem, view, settings.start, effort, journey.tick)]
     firsts: list[Model] = []
     families: list[str] = []
     views = [v for name, v in problem.views.items() if settings.inputs in ("auto", name)]
@@ -329,9 +416,11 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
         for start in starts(problem, view, settings, journey.tick):
             journey.stage(0, number, len(views))
             if settings.alpha is not None:
-                alphas = np.array([settings.alpha])
+                # Given in units of the loss itself; see srff.finish.
+                alphas = np.array([settings.alpha / (problem.curvature / 2)])
             else:
-                alphas = top_eigenvalue(engine, start.point, start.columns) * FIRST_ALPHAS
+                top = top_eigenvalue(engine, start.point, start.columns, problem.search_loss)
+                alphas = top * FIRST_ALPHAS
             model = walk(
                 view,
                 engine,
@@ -339,6 +428,8 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
                 start.columns,
                 alphas,
                 start.kind,
+                start=problem.start(start.point.b),
+                loss=problem.search_loss,
                 effort=effort,
                 tick=journey.tick,
             )
@@ -360,9 +451,32 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
     return view, list(runners.values())
 
 
-def smallest(validation: Engine, candidates: list[Model], best: Model) -> Model:
+def _with_search_loss(
+    problem: Problem, view: View, model: Model, effort: Effort, tick: Tick
+) -> Model:
+    """A model learned on from where it stands with the loss of the search, if that is another."""
+    if model.loss is problem.search_loss:
+        return model
+    assert model.point is not None
+    return walk(
+        view,
+        view.training(SEARCH_ROWS),
+        model.point,
+        model.columns,
+        np.array([model.alpha / (problem.curvature / 2)]),
+        model.kind,
+        start=problem.start(model.point.b),
+        loss=problem.search_loss,
+        effort=effort,
+        tick=tick,
+    )
+
+
+def smallest(view: View, candidates: list[Model], best: Model) -> Model:
     """The smallest model not significantly worse than the best; of equals the better one."""
-    for model in sorted(candidates, key=lambda m: (m.columns.size, m.validation_error)):
-        if model is best or not significantly_worse(validation, model, best):
+    assert view.validation is not None
+    count = view.units.count
+    for model in sorted(candidates, key=lambda m: (count(m.columns), m.validation_error)):
+        if model is best or not significantly_worse(view.validation, model, best):
             return model
     return best

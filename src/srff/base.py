@@ -1,4 +1,4 @@
-"""What the regressors share: the checks, the fit around a search, and prediction."""
+"""What the estimators share: the checks, the fit around a search, and prediction."""
 
 from __future__ import annotations
 
@@ -8,29 +8,38 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff import features, parameters
 from srff.arrays import HostScoreMixin, to_host
+from srff.encoding import Encoding, learn_encoding
 from srff.engines import BlockPlan, parse_memory
 from srff.engines.base import standardised_inputs
 from srff.engines.plan import shards
+from srff.frames import Levels, coded, has_categories, learn_levels
+from srff.groups import Units, parse_groups
 from srff.journal import NO_JOURNAL, DiskJournal, Journal, described
 from srff.kernels import get_kernel
-from srff.layouts import array_layout, source_layout
+from srff.layouts import Layout, Pair, array_layout, source_layout
+from srff.losses import SQUARED, Loss
 from srff.models import Model, path_table, refitted
-from srff.problem import FLOAT64_ROWS, Problem, assemble
+from srff.problem import FLOAT64_ROWS, Joint, Problem, assemble
 from srff.progress import Callback, reporting
 from srff.sources import Source, as_source
 from srff.threads import Threads, count_threads, one_blas_thread
 
 
-class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
-    """A regressor on random features; a subclass says how it searches."""
+class RandomFeatureModel(BaseEstimator):
+    """A model on random features; a subclass says what its targets are and how it searches."""
 
     checkpoint: Any = None
     """A folder for the steps of a fit, where a subclass has this parameter."""
+    groups: Any = None
+    categorical_features: Any = "from_dtype"
+    categories: Any = "auto"
+    missing: str = "error"
+    target_weights: Any = "variance"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -39,13 +48,14 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), path, Dask collection or iterable of blocks
             Inputs: an array, of torch or CuPy too and on any device, memory-mapped or not; a
-            pandas or polars data frame of numbers; a Parquet, CSV or Arrow file, a folder or a
-            pattern of such, or a list of them; a Dask array or data frame, whose partitions the
-            workers of the client in use go through; or an iterable of blocks ``(X, y)`` that can
-            be started again.
-        y : array-like of shape (n_samples,), str, Dask collection or None
-            Target; for files and Dask data frames the name of its column, all other columns being
-            inputs; None for blocks.
+            pandas or polars data frame, whose columns of text, categories and booleans are encoded
+            inside; a Parquet, CSV or Arrow file, a folder or a pattern of such, or a list of them;
+            a Dask array or data frame, whose partitions the workers of the client in use go
+            through; or an iterable of blocks ``(X, y)`` that can be started again.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), str, list of str, Dask \
+collection or None
+            Target, or several targets of a regression; for files and Dask data frames the name of
+            its column, or a list of names, all other columns being inputs; None for blocks.
         sample_weight : array-like of shape (n_samples,), str or Dask collection, default=None
             Row weights, or the name of their column; a row of weight 2 counts as that row written
             twice.
@@ -67,45 +77,52 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
                 self._store_constant(problem)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the target; only the columns that the model uses are read.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, with the columns that the model was fitted on.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
+    def _outputs(self, X: Any) -> np.ndarray:
+        """``Z a + c`` in the target's units: (rows, outputs); only the columns in use are read."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        columns = np.flatnonzero(self.scale_)
-        if not columns.size:
-            return np.full(X.shape[0], self.intercept_)
+        X, columns = self._selected_inputs(X)
+        a = self.coef_.reshape(self.offsets_.size, -1)
+        F = np.zeros((X.shape[0], a.shape[1]))
+        if columns.size:
+            self._fill(F, X, columns, a)
+        F += self.intercept_
+        return F
+
+    def _fill(self, F: np.ndarray, X: np.ndarray, columns: np.ndarray, a: np.ndarray) -> None:
+        """Block by block ``Z a`` of some columns of ``X``."""
         dtype = self.block_dtype_
         V = features.affine(self.frequencies_, self.offsets_).astype(dtype)
-        a = self.coef_.astype(dtype)
-
+        a = a.astype(dtype)
         n_threads = count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
         plan = BlockPlan.choose(
             X.shape[0], columns.size, V.shape[1], dtype, n_threads, limit, squares=False
         )
-        y = np.empty(X.shape[0])
         blocks = plan.blocks(X.shape[0])
 
         def fill(shard: range) -> None:
             for rows in blocks[shard.start : shard.stop]:
                 U = standardised_inputs(X[rows][:, columns], self.input_map_, dtype)
-                y[rows] = features.predict(U.T, V, a)
+                F[rows] = features.predict(U.T, V, a)
 
         with one_blas_thread(), Threads(n_threads) as threads:
             for _ in threads.map(fill, shards(len(blocks))):
                 pass
-        y += self.intercept_
-        return y
+
+    def _selected_inputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs as numbers, and the columns of them that the model reads, in its order."""
+        if self.encoding_ is None:
+            return self._validate(X, reset=False), self.columns_
+        X = to_host(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        assert self.levels_ is not None
+        used = self.encoding_.take(self.columns_)
+        needed = self.encoding_.needed(self.columns_)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            names = [str(names[k]) for k in needed]
+        encoded = used(coded(X, self.levels_, needed), names)
+        return encoded, np.arange(self.columns_.size)
 
     def _journal(self) -> Journal:
         """Where the steps of a fit are kept."""
@@ -126,17 +143,13 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         limit = parse_memory(self.memory_limit)
         source = as_source(X, y, sample_weight)
         if source is not None:
-            self._take_names(source)
-            layout = source_layout(source, rng, self._check_validation(), n_threads, limit)
+            layout = self._source_rows(source, rng, n_threads, limit)
         else:
-            X, y = self._validate(X, y, ensure_min_samples=2)
-            parameters.check_names(getattr(self, "feature_names_in_", None))
-            weight = parameters.check_weights(sample_weight, X)
-            if weight is not None and not weight.all():
-                used = weight > 0
-                X, y, weight = X[used], y[used], weight[used]
-            validation = self._check_validation()
-            layout = array_layout(X, y, weight, rng, validation, self.device, n_threads, limit)
+            layout = self._array_rows(X, y, sample_weight, rng, n_threads, limit)
+        labels = parse_groups(
+            self.groups, self.n_features_in_, getattr(self, "feature_names_in_", None)
+        )
+        encoding = self.encoding_
         journal.begin(layout.identity)
         return assemble(
             layout,
@@ -144,6 +157,10 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             kernel=get_kernel(self.kernel),
             n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
+            loss=self._loss(),
+            units=Units(labels if encoding is None else labels[encoding.source]),
+            joint=_joint(encoding),
+            target_weights=self.target_weights,
             transform=self._ways(),
             dtype=self.dtype,
             float64_rows=self._float64_rows(),
@@ -152,6 +169,74 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             memory_limit=limit,
             journal=journal,
         )
+
+    def _array_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        rng: np.random.RandomState,
+        n_threads: int,
+        limit: float | None,
+    ) -> Layout:
+        """Arrays and data frames as rows of numbers."""
+        X, y = to_host(X), to_host(y)
+        self._no_encoding()
+        if self.missing == "error" and not has_categories(X, self.categorical_features):
+            X, y = self._validate(X, y, ensure_min_samples=2)
+            parameters.check_names(getattr(self, "feature_names_in_", None))
+            X, Y, weight = self._weighted(X, y, sample_weight)
+        else:
+            X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        validation = self._check_validation()
+        return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
+
+    def _no_encoding(self) -> None:
+        """Every column is one of numbers."""
+        self.levels_: Levels | None = None
+        self.encoding_: Encoding | None = None
+
+    def _learn_encoding(
+        self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """A table with categories or gaps: what becomes of each column, and the encoded rows."""
+        validate_data(self, X, skip_check_array=True)
+        names = getattr(self, "feature_names_in_", None)
+        parameters.check_names(names)
+        self.levels_ = levels = learn_levels(X, self.categorical_features)
+        X = coded(X, levels)
+        X, Y, weight = self._weighted(X, self._check_y(X, y), sample_weight)
+        if X.shape[0] < 2:
+            raise ValueError(f"Found {X.shape[0]} row(s) while a minimum of 2 is required.")
+        self.encoding_, X = learn_encoding(
+            X,
+            Y,
+            levels,
+            self.categories,
+            self.missing,
+            weight=weight,
+            random_state=rng.randint(2**31),
+            names=None if names is None else [str(name) for name in names],
+        )
+        return X, Y, weight
+
+    def _weighted(
+        self, X: Any, y: np.ndarray, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """The rows of positive weight, their targets as numbers, and their weights."""
+        weight = parameters.check_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            used = weight > 0
+            X, y, weight = X[used], y[used], weight[used]
+        return X, *self._learn_targets(y, weight)
+
+    def _source_rows(
+        self, source: Source, rng: np.random.RandomState, n_threads: int, limit: float | None
+    ) -> Layout:
+        """The rows of files, blocks or a Dask collection."""
+        self._take_names(source)
+        self._no_encoding()
+        return source_layout(source, rng, self._check_validation(), n_threads, limit)
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -163,18 +248,36 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
-        """scikit-learn's checks; an error says in which column the bad value is.
-
-        Returns X, or X and y as a column of float64.
-        """
+        """scikit-learn's checks; an error says in which column the bad value is."""
         X, y = to_host(X), tuple(map(to_host, y))
         if y:
-            checks["y_numeric"] = True
+            checks |= self._y_checks()
         try:
-            checked = validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
+            return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
         except ValueError as error:
             raise ValueError(f"{error}{parameters.bad_value(X)}") from None
-        return (checked[0], checked[1].astype(np.float64)[:, None]) if y else checked
+
+    @abstractmethod
+    def _y_checks(self) -> dict[str, Any]:
+        """What scikit-learn is to check of a target."""
+
+    @abstractmethod
+    def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
+        """A target that stands beside inputs which scikit-learn has not checked."""
+
+    @abstractmethod
+    def _learn_targets(
+        self, y: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets of the fit as columns of float64, and weights."""
+
+    @abstractmethod
+    def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets of other rows in the same form."""
+
+    def _loss(self) -> Loss:
+        """What is minimised, once the targets are known."""
+        return SQUARED
 
     @abstractmethod
     def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
@@ -202,8 +305,8 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
         """Rows up to which a fit with ``dtype="auto"`` is in float64."""
         return FLOAT64_ROWS
 
-    def _check_validation(self) -> float | str | tuple[np.ndarray, np.ndarray] | None:
-        """A fraction, a checked pair, or None where there is nothing to choose."""
+    def _check_validation(self) -> float | str | Pair | None:
+        """A fraction, a checked pair with weights, or None where there is nothing to choose."""
         if self.validation is None:
             return "auto" if self._chooses() else None
         if not isinstance(self.validation, tuple | list):
@@ -212,7 +315,15 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
             raise ValueError(
                 f"validation must be a pair (X, y), got {len(self.validation)} things."
             )
-        return self._validate(*self.validation, reset=False)
+        X, y = map(to_host, self.validation)
+        if self.encoding_ is None:
+            X, y = self._validate(X, y, reset=False)
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            assert self.levels_ is not None
+            X = self.encoding_(coded(X, self.levels_))
+            y = self._check_y(X, y)
+        return X, *self._known_targets(y)
 
     def _chooses(self) -> bool:
         """Whether the fit needs validation rows."""
@@ -221,49 +332,153 @@ class RandomFeatureRegressor(HostScoreMixin, BaseEstimator):
     def _store(self, problem: Problem, model: Model, table: dict[str, np.ndarray]) -> None:
         model = refitted(problem, model)
         p = model.prediction()
-        self.scale_ = np.zeros(problem.scale.size)
-        self.scale_[p.columns] = model.scale()
-        used = self.scale_[p.columns] > 0
-        columns = p.columns[used]
+        scale = np.zeros(problem.scale.size)
+        scale[p.columns] = model.scale()
+        used = scale[p.columns] > 0
+        self.columns_ = p.columns[used]
+        self.scale_ = self._of_inputs(problem, scale)
         self.frequencies_, self.offsets_ = p.W[used], p.b
-        self.coef_ = p.a[:, 0] * problem.y_spread
+        self._store_coefficients(problem, p.a, p.c)
         self.alpha_ = float(model.alpha)
         self.budget_ = float(self.scale_.sum())
         self.objective_ = np.array(model.objective)
         self.n_iter_ = max(len(model.objective) - 1, 1)
         self.path_ = table
         self.model_kind_ = model.kind
-        self.validation_error_ = float(np.sqrt(model.validation_error) * problem.y_spread)
-        self.input_map_ = problem.views[model.transform].transform.take(columns)
+        self.validation_error_ = float(problem.reported(model.validation_error))
+        self.input_map_ = problem.views[model.transform].transform.take(self.columns_)
         self._store_common(problem)
 
+    def _of_inputs(self, problem: Problem, scale: np.ndarray) -> np.ndarray:
+        """The scale of each of the user's columns, from those of the columns of the model.
+
+        Columns of one unit have one scale: the root mean square over the model's columns, each
+        counted by its variance.
+        """
+        if problem.units.trivial and self.encoding_ is None:
+            return scale
+        of, variance = problem.units.of, problem.variance
+        n_units = int(of.max()) + 1
+        square = np.bincount(of, weights=variance * scale**2, minlength=n_units)
+        total = np.bincount(of, weights=variance, minlength=n_units)
+        units = np.sqrt(square / np.where(total > 0, total, 1.0))
+        if self.encoding_ is None:
+            return units[of]
+        source = self.encoding_.source
+        first = np.unique(source, return_index=True)[1]
+        return units[of[first]]
+
     def _store_constant(self, problem: Problem) -> None:
-        """The model of data without anything to learn: the mean, and no variable."""
+        """The model of data without anything to learn: a constant, and no variable."""
         what = "The target is" if problem.scale.any() else "Every input is"
         warnings.warn(
-            f"{what} constant: the model predicts the mean and selects no variable.",
+            f"{what} constant: the model predicts {self._constant_is()} and selects no variable.",
             UserWarning,
             stacklevel=3,
         )
-        self.scale_ = np.zeros(problem.scale.size)
+        self.scale_ = np.zeros(self.n_features_in_)
+        self.columns_ = np.zeros(0, dtype=np.intp)
         self.frequencies_ = np.zeros((0, problem.b.size))
         self.offsets_ = problem.b
-        self.coef_ = np.zeros(problem.b.size)
+        self._store_coefficients(problem, *problem.start(problem.b))
         self.alpha_ = float("nan") if self.alpha == "auto" else float(self.alpha)
         self.budget_ = problem.budget
         self.objective_ = np.zeros(1)
         self.n_iter_ = 1
-        self.path_ = path_table([], 1.0)
+        self.path_ = path_table([], problem)
         self.model_kind_ = "mean"
         self.validation_error_ = float("nan")
-        self.input_map_ = problem.standard.take(np.zeros(0, dtype=np.intp))
+        self.input_map_ = problem.standard.take(self.columns_)
         self._store_common(problem)
+
+    def _constant_is(self) -> str:
+        return "the mean"
+
+    def _store_coefficients(self, problem: Problem, a: np.ndarray, c: np.ndarray) -> None:
+        """Coefficients and constants in the target's units."""
+        coef, intercept = a * problem.y_spread, problem.y_center + problem.y_spread * c
+        if self._one_output():
+            self.coef_, self.intercept_ = coef[:, 0], float(intercept[0])
+        else:
+            self.coef_, self.intercept_ = coef, intercept
+
+    def _constant_error(self, problem: Problem) -> float:
+        """The error of the model that is constant, on the training rows."""
+        return float(problem.reported(problem.constant.loss))
+
+    def _one_output(self) -> bool:
+        """Whether coefficients are a vector and the intercept a number."""
+        return True
 
     def _store_common(self, problem: Problem) -> None:
         self.center_, self.spread_ = problem.standard.center, problem.standard.spread
-        self.intercept_ = float(problem.y_center[0])
         self.sigma_ = problem.sigma
-        self.target_spread_ = problem.y_spread
+        self.target_spread_ = problem.y_unit
+        self.constant_error_ = self._constant_error(problem)
         self.block_dtype_ = problem.dtype
         self.n_passes_ = problem.n_passes
         self.effective_passes_ = problem.effective_passes
+
+
+def _joint(encoding: Encoding | None) -> Joint:
+    """The columns of each category that have one spread together."""
+    if encoding is None:
+        return ()
+    source, joint = encoding.source, encoding.joint
+    return tuple(np.flatnonzero((source == column) & joint) for column in np.unique(source[joint]))
+
+
+class RandomFeatureRegressor(HostScoreMixin, RandomFeatureModel):
+    """A regressor on random features."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target; only the columns that the model uses are read.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        F = self._loss().prediction(self._outputs(X))
+        return F[:, 0] if self.coef_.ndim == 1 else F
+
+    def _y_checks(self) -> dict[str, Any]:
+        return {"y_numeric": True, "multi_output": True}
+
+    def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError("y=None: a target is needed.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        return y
+
+    def _learn_targets(
+        self, y: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        self.n_targets_ = y.shape[1] if y.ndim == 2 else None
+        Y, _ = self._known_targets(y)
+        parameters.check_target_weights(self.target_weights, Y.shape[1])
+        return Y, weight
+
+    def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        Y = y.astype(np.float64)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        if Y.shape[1] != (self.n_targets_ or 1):
+            raise ValueError(
+                f"validation has {Y.shape[1]} targets; the fit has {self.n_targets_ or 1}."
+            )
+        self._loss().check_targets(Y)
+        return Y, None
+
+    def _one_output(self) -> bool:
+        return self.n_targets_ is None

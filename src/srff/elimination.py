@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from srff.engines import Engine
-from srff.models import Member, Model, solved
-from srff.objectives import Objective, largest_eigenvalue, training_objective
+from srff.groups import Units
+from srff.losses import SQUARED, Loss, Squared
+from srff.models import Member, Model, judged
+from srff.objectives import Objective, Start, TrainingLoss, largest_eigenvalue
 from srff.problem import View
 from srff.solvers.refine import Frequencies, descend
 
@@ -63,9 +65,11 @@ class Effort:
 DEFAULT = Effort()
 
 
-def top_eigenvalue(engine: Engine, point: Frequencies, columns: np.ndarray) -> float:
+def top_eigenvalue(
+    engine: Engine, point: Frequencies, columns: np.ndarray, loss: Squared = SQUARED
+) -> float:
     """The largest eigenvalue of ``G / n``, the unit of alpha."""
-    return largest_eigenvalue(engine.statistics(point.W, point.b, columns))
+    return largest_eigenvalue(engine.statistics(point.W, point.b, columns, loss))
 
 
 def falling(alphas: np.ndarray) -> np.ndarray:
@@ -81,7 +85,9 @@ def walk(
     alphas: np.ndarray,
     kind: str,
     *,
-    objective: Callable[[float], Objective] = training_objective,
+    start: Start,
+    loss: Loss,
+    objective: Callable[[float, Any], Objective] = TrainingLoss,
     effort: Effort = DEFAULT,
     give_up: float = GIVE_UP,
     tick: Tick = lambda: None,
@@ -90,12 +96,12 @@ def walk(
     best: Model | None = None
     seconds = 0.0
     for alpha in falling(alphas):
-        goal = objective(float(alpha))
+        goal = objective(float(alpha), loss)
         model = _descended(
-            view, engine, point, columns, float(alpha), kind, goal, effort=effort, tick=tick
+            view, engine, point, columns, kind, goal, start=start, effort=effort, tick=tick
         )
         assert model.point is not None
-        point = model.point
+        point, start = model.point, (model.members[0].coef, model.members[0].constant)
         seconds += model.seconds
         if best is None or model.validation_error < best.validation_error:
             best = model
@@ -108,42 +114,45 @@ def walk(
 def _descended(
     view: View,
     engine: Engine,
-    start: Frequencies,
+    begin: Frequencies,
     columns: np.ndarray,
-    alpha: float,
     kind: str,
     objective: Objective,
     *,
+    start: Start,
     effort: Effort,
     tick: Tick,
 ) -> Model:
     """The model at the end of one descent: a step of the fit's journal."""
+    alpha, loss = objective.alpha, objective.loss
+
+    def model(point: Frequencies, coef: np.ndarray, constant: np.ndarray) -> Model:
+        member = Member(point.W, point.b, alpha, coef, constant)
+        return Model(
+            kind, view.transform.name, columns, (member,), loss, point=point, n_rows=engine.n
+        )
 
     def descent() -> dict[str, Any]:
-        end = descend(engine, objective, start, columns, **vars(effort), tick=tick)
-        model = solved(view, end.point, columns, end.statistics, alpha, kind)
+        end = descend(engine, objective, begin, columns, start=start, **vars(effort), tick=tick)
+        assert view.validation is not None
+        found = judged(model(end.point, end.found.coef, end.found.constant), view.validation)
         return {
             "vector": end.point.vector(),
-            "coef": model.members[0].coef,
-            "training_error": model.training_error,
-            "validation_error": model.validation_error,
+            "coef": end.found.coef,
+            "constant": end.found.constant,
+            "training_error": end.found.training_error,
+            "validation_error": found.validation_error,
             "objective": end.objective,
         }
 
     label = f"{kind}, {columns.size} variables, alpha {alpha:.6g}"
     found = view.journal.step(label, engine, descent)
-    point = start.at(found["vector"])
-    return Model(
-        kind,
-        view.transform.name,
-        columns,
-        (Member(point.W, point.b, alpha, found["coef"]),),
-        float(found["validation_error"]),
-        float(found["training_error"]),
-        point,
-        float(found["seconds"]),
-        tuple(found["objective"].tolist()),
-        engine.n,
+    return replace(
+        model(begin.at(found["vector"]), found["coef"], found["constant"]),
+        validation_error=float(found["validation_error"]),
+        training_error=float(found["training_error"]),
+        seconds=float(found["seconds"]),
+        objective=tuple(found["objective"].tolist()),
     )
 
 
@@ -169,6 +178,8 @@ def without(
         model.columns[kept],
         model.alpha * shares,
         model.kind,
+        start=model.start,
+        loss=model.loss,
         effort=effort,
         tick=tick,
     )
@@ -179,9 +190,18 @@ def grown(
 ) -> Model:
     """The model learned on from where it stands, with the rows of another engine."""
     assert model.point is not None
-    alphas = np.array([alpha])
-    point, columns, kind = model.point, model.columns, model.kind
-    further = walk(view, engine, point, columns, alphas, kind, effort=effort, tick=tick)
+    further = walk(
+        view,
+        engine,
+        model.point,
+        model.columns,
+        np.array([alpha]),
+        model.kind,
+        start=model.start,
+        loss=model.loss,
+        effort=effort,
+        tick=tick,
+    )
     return replace(further, seconds=model.seconds + further.seconds)
 
 
@@ -191,37 +211,46 @@ def eliminate(
     first: Model,
     rivals: list[Model],
     *,
+    fewest: int = 1,
     shares: np.ndarray = NEXT_ALPHAS,
     effort: Effort = DEFAULT,
     tick: Tick = lambda: None,
 ) -> list[Model]:
     """Models of falling size from ``first``, which is among them, until it is hopeless.
 
-    ``rivals`` are the models of eliminations that were done before.
+    ``rivals`` are the models of eliminations that were done before; it ends at ``fewest`` units.
     """
     models = [first]
     effort = effort.half()
-    while models[-1].columns.size > 1 and not (hopeless(models) or behind(models, rivals)):
+    units = view.units
+    while units.count(models[-1].columns) > fewest and (
+        fewest > 1 or not (hopeless(models) or behind(models, rivals, units))
+    ):
         last = models[-1]
-        size = last.columns.size
+        parts = units.among(last.columns)
+        size = len(parts)
         left = size - 1 if size <= ONE_BY_ONE else min(size - 1, int(np.ceil(size * (1 - SHARE))))
-        kept = np.sort(np.argsort(-importance(view, last), kind="stable")[:left])
+        left = max(left, fewest)
+        strongest = np.argsort(-importance(view, last), kind="stable")[:left]
+        kept = np.sort(np.concatenate([parts[k] for k in strongest]))
         models.append(without(view, engine, last, kept, shares, effort=effort, tick=tick))
     return models
 
 
 def importance(view: View, model: Model) -> np.ndarray:
-    """An order of the variables by how much they are needed: the larger, the more.
+    """An order of the model's units by how much they are needed: the larger, the more.
 
-    First come those whose shuffling on the validation rows clearly raises the squared error, by
-    its rise: they may act slowly, with small frequencies.  Then the others, by their strength, how
-    fast the model varies along them: where it is large, they may act in interactions of a high
-    order that no single shuffle shows yet.
+    First come those whose shuffling on the validation rows clearly raises the loss, by its rise:
+    they may act slowly, with small frequencies.  Then the others, by their strength, how fast the
+    model varies along them: where it is large, they may act in interactions of a high order that
+    no single shuffle shows yet.
     """
+    parts = view.units.among(model.columns)
     strength = model.strength()
+    strength = np.array([np.linalg.norm(strength[part]) for part in parts])
     score = strength / max(strength.max(), np.finfo(float).tiny)
     if score.size <= SHUFFLED and view.validation is not None:
-        rise, error = view.validation.permutation_loss(model.prediction())
+        rise, error = view.validation.permutation_loss(model.loss, model.prediction(), parts)
         clear = rise > CLEAR * error
         score[clear] = 1 + rise[clear]
     return score
@@ -233,12 +262,12 @@ def hopeless(models: list[Model]) -> bool:
     return len(errors) > ROUNDS and min(errors[-ROUNDS:]) > WORSE * min(errors)
 
 
-def behind(models: list[Model], rivals: list[Model]) -> bool:
+def behind(models: list[Model], rivals: list[Model], units: Units) -> bool:
     """Whether the last few sizes were all clearly worse than a rival of the same size or less."""
 
     def beaten(model: Model) -> bool:
         return any(
-            rival.columns.size <= model.columns.size
+            units.count(rival.columns) <= units.count(model.columns)
             and model.validation_error > WORSE * rival.validation_error
             for rival in rivals
         )

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import warnings
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from srff import parameters
-from srff.arrays import to_host
-from srff.automatic import FACTORS, Settings, automatic
 from srff.base import RandomFeatureRegressor
-from srff.display import html_summary, summary
-from srff.engines import parse_memory
+from srff.losses import Loss, get_loss
 from srff.models import Model, path_table
-from srff.problem import FLOAT64_ROWS, Problem
+from srff.problem import Problem
 from srff.progress import Callback
-from srff.search import search_alternating, search_profile, search_ridge
-from srff.threads import count_threads
-
-SOLVERS = ("profile", "alternating")
-REFINEMENTS = ("auto", "metric", "frequencies")
-INPUTS = ("auto", "standard", "quantile")
-FEW_ROWS = 50
-"""Rows up to which refining is in float64."""
-
-DESCENT = 30
-"""Iterations of one descent."""
-
-N_WIDE, N_FREE = 2048, 800
-"""Features of a metric's last model, and free frequencies, where ``n_components="auto"`` may choose
-so many."""
+from srff.search import search_ridge
+from srff.selecting import SelectingModel
 
 
-class SRFFRegressor(SelectorMixin, RandomFeatureRegressor):
+class SRFFRegressor(SelectingModel, RandomFeatureRegressor):
     """Nonlinear regression that finds the variables it needs: sparse random Fourier features.
 
     Kernel ridge regression on random features ``Z = sqrt(2/D) cos(X W + b)`` whose frequencies are
@@ -82,6 +58,31 @@ default="gaussian"
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
         and chooses by validation error.  ``refine=None`` and ``solver="alternating"`` need
         "standard" or "auto", the same then.
+    loss : {"squared", "poisson", "pinball"} or Loss, default="squared"
+        What is minimised: "squared" predicts the mean, "poisson" the rate of counts by a model of
+        its logarithm, "pinball" the median or, as ``srff.losses.Pinball(0.9)``, another quantile;
+        or a loss of your own.
+    groups : list of lists, array of labels, mapping or None, default=None
+        Columns that are kept or dropped together and share one scale: lists of columns (positions
+        or names), a label for each column, or a mapping of names to lists.  A column in no list
+        stands for itself.
+    n_features_to_select : int or None, default=None
+        Keep so many variables (or groups), if as many vary; None keeps as few as do not cost
+        accuracy.
+    target_weights : {"variance", "equal"} or array of shape (n_targets,), default="variance"
+        How several targets count in the loss: by their variance, as they stand in their units;
+        each the same; or by numbers times the same.
+    categorical_features : "from_dtype", list of names or positions, or mask, default="from_dtype"
+        Columns that are categories.  By default those that a data frame has as categories, text or
+        booleans.
+    categories : {"auto", "onehot", "target"}, OneHotEncoder or TargetEncoder, default="auto"
+        How categories are encoded inside, the columns of one being a group: an indicator for each
+        level, or the mean of the target at each level; "auto" is indicators for up to 16 levels.
+        An encoder of scikit-learn is used with its own settings.  Levels that the fit did not see
+        are zeros, or the overall mean.
+    missing : {"error", "impute"}, default="error"
+        What becomes of NaN in inputs: an error; or the column's median, with an indicator in the
+        same group where any was missing in the fit.  A missing category is a level of its own.
     validation : float, pair (X, y) or None, default=None
         What choices are judged on: a fraction of the rows, held out by a hash of their values, or
         data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
@@ -188,6 +189,13 @@ default="gaussian"
         solver: str = "profile",
         refine: str | None = "auto",
         inputs: str = "auto",
+        loss: Any = "squared",
+        groups: Any = None,
+        n_features_to_select: int | None = None,
+        target_weights: Any = "variance",
+        categorical_features: Any = "from_dtype",
+        categories: Any = "auto",
+        missing: str = "error",
         validation: Any = None,
         max_iter: int | None = None,
         tol: float | None = None,
@@ -207,6 +215,13 @@ default="gaussian"
         self.solver = solver
         self.refine = refine
         self.inputs = inputs
+        self.loss = loss
+        self.groups = groups
+        self.n_features_to_select = n_features_to_select
+        self.target_weights = target_weights
+        self.categorical_features = categorical_features
+        self.categories = categories
+        self.missing = missing
         self.validation = validation
         self.max_iter = max_iter
         self.tol = tol
@@ -219,193 +234,12 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """``scale_`` as shares of its sum."""
-        check_is_fitted(self)
-        total = self.scale_.sum()
-        return self.scale_ / total if total else self.scale_.copy()
-
-    def reduced(self) -> Self:
-        """The same fitted model over the selected columns alone, for deployment.
-
-        Returns
-        -------
-        model : SRFFRegressor
-            Fitted; its inputs are the selected columns, in their order.
-        """
-        check_is_fitted(self)
-        support = self.get_support()
-        if not support.any():
-            raise ValueError("No variable was selected: the model is the constant intercept_.")
-        model = copy.copy(self)
-        for name in ("scale_", "center_", "spread_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name)[support])
-        model.n_features_in_ = int(support.sum())
-        if isinstance(self.validation, tuple | list):
-            model.validation = None  # its rows have the columns of the whole table
-        return model
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
-        return f"{text}\n{summary(self)}" if hasattr(self, "scale_") else text
-
-    @property
-    def _repr_html_(self) -> Callable[[], str]:
-        inner = super()._repr_html_
-        return lambda: (html_summary(self) if hasattr(self, "scale_") else "") + inner()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_()
-        return bundle
-
-    def report(
-        self, path: Any = None, X: Any = None, y: Any = None, *, overwrite: bool = False
-    ) -> str:
-        """Write what was found as one HTML page that stands alone.
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            Where to write it; None only returns it.
-        X, y : array-like or None, default=None
-            Rows that the model was not fitted on, if there are any at hand.
-        overwrite : bool, default=False
-            Whether a file that is there may be replaced.
-
-        Returns
-        -------
-        page : str
-        """
-        from srff.report import report
-
-        return report(self, path, X, y, overwrite=overwrite)
-
-    def transform(self, X: Any) -> Any:
-        """Reduce the inputs to the selected columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, with the columns that the model was fitted on.
-
-        Returns
-        -------
-        X : array or data frame of shape (n_samples, n_selected)
-        """
-        return super().transform(to_host(X))
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Put zeros where :meth:`transform` dropped columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_selected)
-            The selected columns.
-
-        Returns
-        -------
-        X : array of shape (n_samples, n_features)
-        """
-        return super().inverse_transform(to_host(X))
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.scale_ > 0
+    def _loss(self) -> Loss:
+        return get_loss(self.loss)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        parameters.check_choice("solver", self.solver, SOLVERS)
-        if self.refine is not None:
-            parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
-        parameters.check_choice("inputs", self.inputs, INPUTS)
-        if self.inputs == "quantile" and (self.refine is None or self.solver == "alternating"):
-            raise ValueError(
-                "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
-                f"'frequencies', got solver={self.solver!r}, refine={self.refine!r}."
-            )
-        if self.max_iter is not None:
-            parameters.check_integer("max_iter", self.max_iter, 1)
-        if self.tol is not None:
-            parameters.check_tolerance(self.tol)
-        if not (self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)):
-            raise ValueError(f"checkpoint={self.checkpoint!r} must be a folder or None.")
-
-    def _limits(self) -> tuple[int, float]:
-        """Iterations of a descent, and the relative decrease that ends it."""
-        max_iter, tol = (100, 1e-4) if self.solver == "alternating" else (DESCENT, 1e-5)
-        return (
-            max_iter if self.max_iter is None else self.max_iter,
-            tol if self.tol is None else self.tol,
-        )
-
-    def _ways(self) -> str:
-        # Only the profile's own starts look at inputs in more than one way.
-        refining = self.refine is not None and self.solver == "profile"
-        return self.inputs if refining else "standard"
-
-    def _float64_rows(self) -> int:
-        # Many descents: sines in float64 are slow, and no digit of the answer needs them.
-        return FLOAT64_ROWS if self.refine is None else FEW_ROWS
-
-    def _largest(self) -> tuple[int, int]:
-        """Most features of the wide model and most free frequencies that may be chosen."""
-        if self.n_components != "auto":
-            return 0, 0
-        limit = parse_memory(self.memory_limit)
-        if limit is None:
-            return N_WIDE, N_FREE
-        # Sums of D x D numbers: one for each thread, their total, and what a solve needs.
-        fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
-        return min(N_WIDE, fitting), min(N_FREE, fitting)
-
-    def _chooses(self) -> bool:
-        return (
-            self.refine is not None
-            or self.alpha == "auto"
-            or (self.solver == "profile" and self.budget == "auto")
-        )
-
-    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
-        max_iter, tol = self._limits()
-        factors = FACTORS if self.budget == "auto" else (1.0,)
-        best: Model | None = None
-        models: list[Model] = []
-        if self.solver == "alternating":
-            result = search_alternating(
-                problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
-            )
-            if not result.best.state.converged:
-                warnings.warn(
-                    f"The solver stopped at max_iter={max_iter} before the objective's relative "
-                    f"decrease was below tol={tol}; raise either.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            models = result.models(problem)
-            best = models[result.chosen]
-        elif self.refine is None:
-            best, models = search_profile(
-                problem, self._alphas(), factors=factors, max_iter=max_iter, tol=tol, report=report
-            )
-        if self.refine is not None:
-            settings = Settings(
-                refine=self.refine,
-                max_iter=DESCENT if self.max_iter is None else self.max_iter,
-                tol=1e-5 if self.tol is None else self.tol,
-                alpha=None if self.alpha == "auto" else float(self.alpha),
-                factors=factors,
-                largest=self._largest(),
-                start=best,
-                inputs=self.inputs,
-            )
-            best, tried = automatic(problem, settings, report)
-            models += tried
-        assert best is not None
-        return best, path_table(models, problem.y_spread)
+        get_loss(self.loss)
 
 
 class RFFRegressor(RandomFeatureRegressor):
@@ -488,4 +322,4 @@ default="gaussian"
 
     def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
         best, models = search_ridge(problem, self._alphas())
-        return best, path_table(models, problem.y_spread)
+        return best, path_table(models, problem)

@@ -12,8 +12,9 @@ The functions of a block take the offsets as one more row of frequencies, ``V = 
 ``X`` with one more column, of ones: ``T = X V`` is then one product, and the slope in ``b`` is the
 last row of the slope in ``V``.
 
-``weight`` is a vector of non-negative row weights, or None for ones; a row of weight 2 counts as
-that row written twice.  ``Y`` always has two dimensions (rows x targets).
+``loss`` is a loss of :mod:`srff.losses`.  ``weight`` is a vector of non-negative row weights, or
+None for ones; a row of weight 2 counts as that row written twice.  ``Y`` always has two dimensions
+(rows x targets).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_namespace, is_torch_namespace
+
+from srff.losses import Loss, Squared
 
 Array = Any
 """An array of any library that follows the array API."""
@@ -60,16 +63,22 @@ def predict(X: Array, V: Array, a: Array) -> Array:
     return (_cosine(_product(X, V, "T")) @ a) * _amplitude(V)
 
 
+def outputs(X: Array, V: Array, a: Array, c: Array) -> Array:
+    """``F = Z a + c``."""
+    return predict(X, V, a) + c
+
+
 def statistics(
-    X: Array, Y: Array, weight: Array | None, V: Array, name: str = "G"
+    X: Array, Y: Array, weight: Array | None, loss: Squared, V: Array, name: str = "G"
 ) -> tuple[Array, Array, Array]:
-    """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block.
+    """``G = Z'Z``, ``c = Z'Y`` and ``s = trace Y'Y`` of one block, ``Y`` being the loss's targets.
 
     ``name`` is that of G's memory where it is reused.
     """
     xp = array_namespace(X, V)
     amplitude = _amplitude(V)
     C = _cosine(_product(X, V, "T"))
+    Y = loss.targets(Y)
     if weight is not None:
         # The square root on either side keeps C'C a symmetric product.
         root = xp.sqrt(weight)[:, None]
@@ -81,50 +90,114 @@ def statistics(
 
 
 def statistics_of_each(
-    X: Array, Y: Array, weight: Array | None, *points: Array
+    X: Array, Y: Array, weight: Array | None, loss: Squared, *points: Array
 ) -> tuple[Array, ...]:
     """The statistics of one block at several ``V``, one after the other."""
     return tuple(
         part
         for number, V in enumerate(points)
-        for part in statistics(X, Y, weight, V, f"G{number}")
+        for part in statistics(X, Y, weight, loss, V, f"G{number}")
     )
 
 
-def loss(X: Array, Y: Array, weight: Array | None, V: Array, a: Array) -> tuple[Array]:
-    """``||Y - Z a||^2`` of one block."""
-    xp = array_namespace(X, V)
-    r = Y - predict(X, V, a)
-    square = r * r
-    return (xp.sum(square if weight is None else square * weight[:, None]),)
+def loss(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
+) -> tuple[Array]:
+    """The sum of the rows' losses of one block."""
+    return (_weighted_sum(loss.value(Y, outputs(X, V, a, c)), weight),)
 
 
 def loss_pull_back(
-    X: Array, Y: Array, weight: Array | None, V: Array, a: Array
+    X: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
 ) -> tuple[Array, Array]:
-    """``||Y - Z a||^2`` of one block, and its derivative in ``V`` at fixed ``a``.
+    """The loss of one block, and its derivative in ``V`` at fixed ``a`` and ``c``.
 
-    ``dV = 2 sqrt(2/D) X' [sin(T) * (r a')]`` with ``r = Y - Z a``, equation (GammaGrad) of the
-    paper before the chain rule to the scales.
+    ``dV = -sqrt(2/D) X' [sin(T) * (g a')]`` with ``g`` the slope of the loss in the outputs; for
+    the squared loss ``g = -2 r``, equation (GammaGrad) of the paper before the chain rule to the
+    scales.
+    """
+    amplitude = _amplitude(V)
+    T = _product(X, V, "T")
+    F = (_cosine_beside(T) @ a) * amplitude + c
+    value = _weighted_sum(loss.value(Y, F), weight)
+    g = loss.slope(Y, F)
+    if weight is not None:
+        g = g * weight[:, None]
+    S = _sine(T)
+    if a.shape[1] == 1:
+        # X' [S * (g a')] = [(X * g)' S] * a': no further array of the size of S is needed.
+        dV = ((X * g).T @ S) * a.T
+    else:
+        S *= g @ a.T
+        dV = X.T @ S
+    return value, dV * -amplitude
+
+
+def loss_slope(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
+) -> tuple[Array, Array, Array]:
+    """The loss of one block and its slopes in ``a`` and ``c``: ``Z'g`` and ``1'g``."""
+    C = _cosine(_product(X, V, "T"))
+    value, ga, gc, _ = _slopes(C, Y, weight, loss, V, a, c)
+    return value, ga, gc
+
+
+def weighted_statistics(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
+) -> tuple[Array, ...]:
+    """What a Newton step needs of one block.
+
+    The loss, its slopes in ``a`` and ``c``, and of its second derivative ``Z'hZ``, ``Z'h`` and
+    ``1'h``, where ``h`` are the curvatures of the rows.
     """
     xp = array_namespace(X, V)
     amplitude = _amplitude(V)
-    T = _product(X, V, "T")
-    r = Y - (_cosine_beside(T) @ a) * amplitude
-    weighted = r if weight is None else r * weight[:, None]
-    value = xp.sum(r * weighted)
-    S = _sine(T)
-    if a.shape[1] == 1:
-        # X' [S * (r a')] = [(X * r)' S] * a': no further array of the size of S is needed.
-        dV = ((X * weighted).T @ S) * a.T
-    else:
-        S *= weighted @ a.T
-        dV = X.T @ S
-    return value, dV * (2 * amplitude)
+    C = _cosine(_product(X, V, "T"))
+    value, ga, gc, F = _slopes(C, Y, weight, loss, V, a, c)
+    h = loss.curvature(Y, F)
+    if weight is not None:
+        h = h * weight
+    root = xp.sqrt(h)[:, None]
+    C *= root
+    H = _product(C.T, C, "G")
+    H *= amplitude**2
+    return value, ga, gc, H, (C.T @ root)[:, 0] * amplitude, xp.sum(h)
+
+
+def _slopes(
+    C: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
+) -> tuple[Array, Array, Array, Array]:
+    xp = array_namespace(C, V)
+    amplitude = _amplitude(V)
+    F = (C @ a) * amplitude + c
+    g = loss.slope(Y, F)
+    if weight is not None:
+        g = g * weight[:, None]
+    return _weighted_sum(loss.value(Y, F), weight), (C.T @ g) * amplitude, xp.sum(g, axis=0), F
+
+
+def constant_statistics(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, c: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Of the model that is constant: the loss, its slope, its curvature, the squares of slopes."""
+    xp = array_namespace(Y)
+    F = xp.zeros((Y.shape[0], c.shape[0]), dtype=Y.dtype, device=device(Y)) + c
+    g = loss.slope(Y, F)
+    w = xp.ones_like(g[:, 0]) if weight is None else weight
+    return (
+        _weighted_sum(loss.value(Y, F), weight),
+        xp.sum(g * w[:, None], axis=0),
+        xp.sum(loss.curvature(Y, F) * w),
+        xp.sum(g * g * w[:, None]),
+    )
+
+
+def _weighted_sum(values: Array, weight: Array | None) -> Array:
+    return array_namespace(values).sum(values if weight is None else values * weight)
 
 
 def pull_back(
-    X: Array, Y: Array, weight: Array | None, V: Array, dG: Array, dc: Array
+    X: Array, Y: Array, weight: Array | None, loss: Squared, V: Array, dG: Array, dc: Array
 ) -> tuple[Array]:
     """The derivative in ``V`` of any function of the statistics, for one block.
 
@@ -134,7 +207,7 @@ def pull_back(
     amplitude = _amplitude(V)
     T = _product(X, V, "T")
     dZ = _product(_cosine_beside(T), dG * (2 * amplitude), "dZ")
-    dZ += Y @ dc.T
+    dZ += loss.targets(Y) @ dc.T
     if weight is not None:
         dZ *= weight[:, None]
     dZ *= _sine(T)
@@ -143,55 +216,65 @@ def pull_back(
 
 @dataclass(frozen=True)
 class Prediction:
-    """``Z a`` as data: the frequencies on some columns, the offsets and the coefficients."""
+    """``Z a + c`` as data: frequencies on some columns, offsets, coefficients, constants."""
 
     columns: np.ndarray
     W: np.ndarray
     b: np.ndarray
     a: np.ndarray
+    c: np.ndarray
 
 
-PlainModel = tuple[Array, Array, Array]
-"""``V``, the coefficients ``a``, and the columns that it reads, that of ones among them."""
+PlainModel = tuple[Array, Array, Array, Array]
+"""``V``, the coefficients ``a`` and constants ``c``, and the columns that it reads, that of ones
+among them."""
 
 
-def residual(X: Array, Y: Array, V: Array, a: Array, columns: Array) -> Array:
-    """``Y - Z a`` of a model on some columns, that of ones among them."""
-    return Y - predict(array_namespace(X, V).take(X, columns, axis=1), V, a)
+def model_outputs(X: Array, V: Array, a: Array, c: Array, columns: Array) -> Array:
+    """The outputs of a model on some columns, that of ones among them."""
+    return outputs(array_namespace(X, V).take(X, columns, axis=1), V, a, c)
+
+
+def residual(X: Array, Y: Array, loss: Squared, model: PlainModel) -> Array:
+    """``Y - F``."""
+    return loss.targets(Y) - model_outputs(X, *model)
 
 
 def difference(
-    X: Array, Y: Array, weight: Array | None, first: PlainModel, second: PlainModel
+    X: Array, Y: Array, weight: Array | None, loss: Loss, first: PlainModel, second: PlainModel
 ) -> tuple[Array, Array]:
     """Sums over rows of how much worse a first model is than a second, and of its squares.
 
-    Both for squared errors and for absolute ones: arrays of two numbers.
+    Both for the losses of the rows and for their roots: arrays of two numbers.
     """
     xp = array_namespace(X, Y)
-    squares = []
-    for model in (first, second):
-        r = residual(X, Y, *model)
-        squares.append(xp.sum(r * r, axis=1))
-    delta = xp.stack([squares[0] - squares[1], xp.sqrt(squares[0]) - xp.sqrt(squares[1])], axis=1)
+    one, two = (loss.value(Y, model_outputs(X, *model)) for model in (first, second))
+    delta = xp.stack([one - two, xp.sqrt(one) - xp.sqrt(two)], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 
 
-def residual_products(
-    X: Array, Y: Array, weight: Array | None, *models: PlainModel
+def blend_losses(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, shares: Array, *models: PlainModel
 ) -> tuple[Array]:
-    """Sums over rows of the products of any two models' residuals."""
+    """The losses of weighted means of models, one for each row of ``shares``."""
     xp = array_namespace(X, Y)
-    residuals = [residual(X, Y, *model) for model in models]
-    w = 1.0 if weight is None else weight[:, None]
-    rows = [xp.stack([xp.sum(w * r * s) for s in residuals]) for r in residuals]
-    return (xp.stack(rows),)
+    F = [model_outputs(X, *model) for model in models]
+    means = [sum(shares[t, k] * F[k] for k in range(len(F))) for t in range(shares.shape[0])]
+    return (xp.stack([_weighted_sum(loss.value(Y, mean), weight) for mean in means]),)
 
 
 def permutation_loss(
-    X: Array, Y: Array, weight: Array | None, V: Array, a: Array
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    loss: Loss,
+    V: Array,
+    a: Array,
+    c: Array,
+    units: tuple[tuple[int, ...], ...],
 ) -> tuple[Array, Array]:
-    """For each input, sums over rows of the rise in squared error when its column is shuffled.
+    """For each unit of inputs, sums over rows of the rise in the loss when it is shuffled.
 
     All columns are shuffled by the same permutation of the block's rows, one for each number of
     rows.  Returns the sums and the sums of squares.
@@ -202,16 +285,15 @@ def permutation_loss(
     T = X @ V
     amplitude = _amplitude(V)
 
-    def squares(T: Array) -> Array:
-        r = Y - (xp.cos(T) @ a) * amplitude
-        return xp.sum(r * r, axis=1)
+    def values(T: Array) -> Array:
+        return loss.value(Y, (xp.cos(T) @ a) * amplitude + c)
 
-    plain = squares(T)
+    def shifted(unit: tuple[int, ...]) -> Array:
+        return T + sum(moved[:, s : s + 1] * V[s : s + 1, :] for s in unit)
+
+    plain = values(T)
     moved = xp.take(X, order, axis=0) - X
-    delta = xp.stack(
-        [squares(T + moved[:, s : s + 1] * V[s : s + 1, :]) - plain for s in range(X.shape[1] - 1)],
-        axis=1,
-    )
+    delta = xp.stack([values(shifted(unit)) - plain for unit in units], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 
@@ -247,7 +329,7 @@ def marginal_statistics(
 def pair_statistics(
     X: Array, Y: Array, weight: Array | None, frequencies: Array
 ) -> tuple[Array, Array]:
-    """For each pair of columns, sums of ``Y`` times the product of a wave of each.
+    """For each pair of columns, sums of ``Y``, one column, times the product of a wave of each.
 
     Waves as in :func:`marginal_statistics` but for the constant, and less their means over the
     block.  Returns the sums and the sums of squares, of shape (m, m, d, d).
@@ -259,9 +341,8 @@ def pair_statistics(
         waves += [xp.cos(T), xp.sin(T)]
     w = xp.ones_like(X[:, :1]) if weight is None else weight[:, None]
     waves = [u - xp.sum(w * u, axis=0) / xp.sum(w) for u in waves]
-    y = xp.sum(Y, axis=1)[:, None]
-    first = [[(u * (y * w)).T @ v for v in waves] for u in waves]
-    second = [[(u * u * (y * y * w)).T @ (v * v) for v in waves] for u in waves]
+    first = [[(u * (Y * w)).T @ v for v in waves] for u in waves]
+    second = [[(u * u * (Y * Y * w)).T @ (v * v) for v in waves] for u in waves]
     return (
         xp.stack([xp.stack(row) for row in first]),
         xp.stack([xp.stack(row) for row in second]),

@@ -8,20 +8,21 @@ and a blend of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg, stats
 from scipy.special import ndtri
 
-from srff import objectives
 from srff.elimination import GIVE_UP, Effort, Tick, falling, grown, walk
 from srff.engines import Engine
+from srff.groups import first_of_each
 from srff.kernels import Gaussian, Kernel, low_order
+from srff.losses import Loss, Squared
 from srff.models import Member, Model, best_of, judged
-from srff.objectives import evidence_objective, training_objective
-from srff.problem import View
+from srff.objectives import Evidence, Objective, TrainingLoss, ridge, solve_path, squared_loss
+from srff.problem import Problem, View
 from srff.solvers.refine import Free, Frequencies, LowOrder, Metric, Scales
 
 EVIDENCE_ROWS = 20_000
@@ -74,8 +75,22 @@ class Plan:
     n_free: int
     fixed_alpha: bool
     effort: Effort
-    kernel: Kernel
-    rng: np.random.RandomState
+    problem: Problem = field(repr=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that features are drawn for."""
+        return self.problem.kernel
+
+    @property
+    def rng(self) -> np.random.RandomState:
+        """What they are drawn with."""
+        return self.problem.rng
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the last model."""
+        return self.problem.loss
 
 
 def finish(
@@ -90,14 +105,16 @@ def finish(
     """The candidates on the columns of ``start``, in the order in which they were made.
 
     Descents begin on the rows of ``engine`` and end on those of ``more``.  ``part`` is told when a
-    part of the work begins.
+    part of the work begins.  ``start`` was found with the loss of the search; here it is the
+    problem's own that counts.
     """
     models: list[Model] = []
+    start = replace(start, members=tuple(_in_units(m, plan) for m in start.members))
 
     def learned(point: Frequencies, kind: str) -> list[Model]:
-        goals = [training_objective]
-        if more.n <= EVIDENCE_ROWS:
-            goals.append(evidence_objective)
+        goals: list[Callable[[float, Any], Objective]] = [TrainingLoss]
+        if more.n <= EVIDENCE_ROWS and isinstance(plan.loss, Squared):
+            goals.append(Evidence)
         made = [
             walk(
                 view,
@@ -106,6 +123,8 @@ def finish(
                 start.columns,
                 _alphas(start, plan, METRIC_ALPHAS),
                 kind,
+                start=plan.problem.start(point.b),
+                loss=plan.loss,
                 objective=goal,
                 effort=plan.effort,
                 tick=tick,
@@ -117,7 +136,9 @@ def finish(
         return made
 
     if "scales" in plan.kinds:
-        models += learned(Scales(start.strength(), *_draw(plan, start.columns.size)), "scales")
+        unit = view.units.positions(start.columns)
+        gamma = first_of_each(start.strength(), unit)
+        models += learned(Scales(gamma, *_draw(plan, start.columns.size), unit), "scales")
     part(1, PARTS)
     metrics = learned(Metric(_square(start), *_draw(plan, start.columns.size)), "metric")
     part(2, PARTS)
@@ -135,6 +156,15 @@ def finish(
         models += _free(view, engine, more, best_of([*metrics, *low]), plan, tick)
     models.append(_blend(models, view))
     return models
+
+
+def _in_units(member: Member, plan: Plan) -> Member:
+    """The member with its penalty in units of the problem's loss.
+
+    Near the best constant a loss is a parabola of half its curvature there; the penalty counts in
+    proportion to that.
+    """
+    return replace(member, alpha=member.alpha * plan.problem.curvature / 2)
 
 
 def _draw(plan: Plan, rows: int, size: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +207,8 @@ def _further(view: View, more: Engine, model: Model, plan: Plan, tick: Tick) -> 
 def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
     """The same metric with many features, from quasi-random draws, for several kernels.
 
-    Kernels are compared with fewer features; the best one then gets all.
+    Kernels are compared with fewer features, by the quadratic loss of the search; the best one then
+    gets all.
     """
     k = start.columns.size
     sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(plan.rng.randint(2**31)))
@@ -190,23 +221,25 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     else:
         L = _square(start)
 
-    def fit(tail: float, power: int, alphas: np.ndarray, size: int) -> Model:
+    def fit(tail: float, power: int, alphas: np.ndarray, size: int, loss: Loss) -> Model:
         tick()
         W = STRETCH**power * (L @ E[:, :size])
         if np.isfinite(tail):
             W = W * np.sqrt(tail / stats.chi2.ppf(uniform[k + 1, :size], tail))
-        return _ridge(view, engine, start.columns, W, 2 * np.pi * uniform[k, :size], alphas)
+        b = 2 * np.pi * uniform[k, :size]
+        return _solve(view, engine, start.columns, W, b, alphas, loss, plan.problem)
 
-    alphas = _alphas(start, plan, WIDE_ALPHAS)
+    quick, half = plan.problem.search_loss, plan.problem.curvature / 2
+    alphas = _alphas(start, plan, WIDE_ALPHAS) / half
     first = min(WIDE_FIRST, plan.n_wide)
     models, kernels = [], []
     for tail in TAILS:
-        best = fit(tail, 0, alphas, first)
+        best = fit(tail, 0, alphas, first, quick)
         models.append(best)
         kernels.append((tail, 0))
         for direction in (1, -1):
             for power in range(1, MOST_STRETCHED + 1):
-                model = fit(tail, direction * power, alphas, first)
+                model = fit(tail, direction * power, alphas, first, quick)
                 models.append(model)
                 kernels.append((tail, direction * power))
                 if not model.validation_error < best.validation_error:
@@ -214,47 +247,69 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
                 best = model
             if best is not models[-1 - power]:
                 break  # stretching helped: shrinking will not
-    if plan.n_wide > first:
-        i = int(np.argmin([m.validation_error for m in models]))
-        near = _alphas(models[i], plan, NEAR_ALPHAS)
-        models.append(fit(*kernels[i], near, plan.n_wide))
-    return models
+    i = int(np.argmin([m.validation_error for m in models]))
+    same = quick is plan.loss
+    if plan.n_wide > first or not same:
+        near = half * _alphas(models[i], plan, NEAR_ALPHAS)
+        models.append(fit(*kernels[i], near, plan.n_wide, plan.loss))
+    return models if same else models[-1:]
 
 
-def _ridge(
+def _solve(
     view: View,
     engine: Engine,
     columns: np.ndarray,
     W: np.ndarray,
     b: np.ndarray,
     alphas: np.ndarray,
+    loss: Loss,
+    problem: Problem,
 ) -> Model:
     """The model at these frequencies whose alpha validates best: a step of the journal."""
 
-    def solves() -> dict[str, Any]:
+    def model(alpha: float, coef: np.ndarray, constant: np.ndarray) -> Model:
+        members = (Member(W, b, alpha, coef, constant),)
+        return Model("wide", view.transform.name, columns, members, loss, n_rows=engine.n)
+
+    def by_statistics(loss: Squared) -> dict[str, Any]:
         assert view.validation is not None
-        S = engine.statistics(W, b, columns)
-        V = view.validation.statistics(W, b, columns)
-        coefs = [objectives.ridge(S, float(alpha)) for alpha in alphas]
-        errors = [max(objectives.squared_loss(V, a), 0.0) for a in coefs]
+        S = engine.statistics(W, b, columns, loss)
+        V = view.validation.statistics(W, b, columns, loss)
+        coefs = [ridge(S, float(alpha)) for alpha in alphas]
+        errors = [max(squared_loss(V, a), 0.0) for a in coefs]
         i = int(np.argmin(errors))
         return {
             "alpha": alphas[i],
             "coef": coefs[i],
+            "constant": np.zeros(coefs[i].shape[1]),
             "validation_error": errors[i],
-            "training_error": max(objectives.squared_loss(S, coefs[i]), 0.0),
+            "training_error": max(squared_loss(S, coefs[i]), 0.0),
+        }
+
+    def solves() -> dict[str, Any]:
+        if isinstance(loss, Squared):
+            return by_statistics(loss)
+        assert view.validation is not None
+        found = solve_path(engine, loss, W, b, columns, alphas, problem.start(b))
+        each = [
+            judged(model(float(alpha), e.coef, e.constant), view.validation)
+            for alpha, e in zip(alphas, found, strict=True)
+        ]
+        i = int(np.argmin([m.validation_error for m in each]))
+        return {
+            "alpha": alphas[i],
+            "coef": found[i].coef,
+            "constant": found[i].constant,
+            "validation_error": each[i].validation_error,
+            "training_error": found[i].training_error,
         }
 
     found = view.journal.step(f"wide, {b.size} features", engine, solves)
-    return Model(
-        "wide",
-        view.transform.name,
-        columns,
-        (Member(W, b, float(found["alpha"]), found["coef"]),),
-        float(found["validation_error"]),
-        float(found["training_error"]),
+    return replace(
+        model(float(found["alpha"]), found["coef"], found["constant"]),
+        validation_error=float(found["validation_error"]),
+        training_error=float(found["training_error"]),
         seconds=float(found["seconds"]),
-        n_rows=engine.n,
     )
 
 
@@ -277,13 +332,16 @@ def _free(
         return Free(around.W * radius, around.b)
 
     def fit(size: int, tail: float, alphas: np.ndarray, give_up: float = GIVE_UP) -> Model:
+        around = point(size, tail)
         return walk(
             view,
             engine,
-            point(size, tail),
+            around,
             start.columns,
             alphas,
             "frequencies",
+            start=plan.problem.start(around.b),
+            loss=plan.loss,
             effort=effort,
             give_up=give_up,
             tick=tick,
@@ -328,7 +386,7 @@ def _mean(models: list[Model], view: View, kind: str) -> Model:
         view.transform.name,
         models[0].columns,
         members,
-        training_error=float("nan"),
+        models[0].loss,
         seconds=sum(m.seconds for m in models),
         objective=models[0].objective,
         n_rows=models[0].n_rows,
@@ -344,12 +402,13 @@ def _blend(models: list[Model], view: View) -> Model:
     assert view.validation is not None
     kinds = dict.fromkeys(m.kind for m in models)
     best = [best_of([m for m in models if m.kind == kind]) for kind in kinds]
-    products = view.validation.residual_products([m.prediction() for m in best])
+    predictions = [m.prediction() for m in best]
     count = np.zeros(len(best))
     error = np.inf
     while count.sum() < BLENDED:
         trials = count + np.eye(len(best))
-        errors = np.sum((trials @ products) * trials, axis=1) / trials.sum(axis=1) ** 2
+        shares = trials / trials.sum(axis=1, keepdims=True)
+        errors = view.validation.blend_losses(best[0].loss, shares, predictions)
         if not errors.min() < error * (1 - WORTHWHILE):
             break
         error, count = errors.min(), trials[np.argmin(errors)]

@@ -47,7 +47,8 @@ DEFAULT_VALIDATION = 0.2
 FEW_HELD, MOST_HELD = 30, 0.4
 """With few rows more of them are held out: so many, but at most such a share."""
 
-Pair = tuple[Any, np.ndarray]
+Pair = tuple[Any, np.ndarray, np.ndarray | None]
+"""Inputs, targets and weights of rows that judge."""
 
 
 @dataclass(frozen=True)
@@ -252,11 +253,11 @@ def on_workers(source: Source) -> TypeGuard[DaskSource]:
 
 def judging_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
     """A user's own validation rows, a sample of them if they are many."""
-    X, Y = pair
+    X, Y, weight = pair
     rows = None
     if Y.shape[0] > VALIDATION_ROWS:
         rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
-    return X, Y, None, rows
+    return X, Y, weight, rows
 
 
 def default_validation(n_rows: int) -> float:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from srff import objectives
 from srff.engines import Engine
-from srff.features import Prediction, Statistics
-from srff.problem import Problem, View
+from srff.features import Prediction
+from srff.losses import Loss, Squared
+from srff.objectives import Start, TrainingLoss, ridge
+from srff.problem import Problem
 from srff.solvers.refine import Frequencies
 
 FEWEST = 5
@@ -29,6 +30,7 @@ class Member:
     b: np.ndarray
     alpha: float
     coef: np.ndarray
+    constant: np.ndarray
     share: float = 1.0
 
 
@@ -36,7 +38,7 @@ class Member:
 class Model:
     """A model on some columns, and what it was judged by.
 
-    Errors are mean squares of the standardised target, NaN where they were not measured.
+    Errors are means of ``loss``, NaN where they were not measured.
     ``n_rows`` are the rows that its coefficients were solved on; ``stopped`` says that it was left
     before its end and cannot be chosen.
     """
@@ -45,6 +47,7 @@ class Model:
     transform: str
     columns: np.ndarray
     members: tuple[Member, ...] = field(repr=False)
+    loss: Loss
     validation_error: float = float("nan")
     training_error: float = float("nan")
     point: Frequencies | None = field(default=None, repr=False)
@@ -57,6 +60,11 @@ class Model:
     def alpha(self) -> float:
         """The penalty of the first member."""
         return self.members[0].alpha
+
+    @property
+    def start(self) -> Start:
+        """The coefficients and constants of the first member, for a solve nearby."""
+        return self.members[0].coef, self.members[0].constant
 
     def strength(self) -> np.ndarray:
         """How much each column is used, at the point where the model stands."""
@@ -71,6 +79,7 @@ class Model:
             np.concatenate([m.W for m in self.members], axis=1),
             np.concatenate([m.b for m in self.members]),
             np.concatenate([m.coef * (m.share * np.sqrt(total / m.b.size)) for m in self.members]),
+            np.sum([m.share * m.constant for m in self.members], axis=0),
         )
 
     def scale(self) -> np.ndarray:
@@ -93,47 +102,29 @@ def best_of(models: list[Model]) -> Model:
     return min(models, key=lambda m: m.validation_error)
 
 
-def mean_model(transform: str, validation: Engine, n_targets: int) -> Model:
-    """The model that predicts the mean and reads nothing."""
-    member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, n_targets)))
-    model = Model("mean", transform, np.zeros(0, dtype=np.intp), (member,))
+def mean_model(transform: str, validation: Engine, loss: Loss, constant: np.ndarray) -> Model:
+    """The model that is the same everywhere and reads nothing."""
+    member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, constant.size)), constant)
+    model = Model("mean", transform, np.zeros(0, dtype=np.intp), (member,), loss)
     return judged(model, validation)
 
 
 def judged(model: Model, validation: Engine) -> Model:
     """The model with its error on the validation rows."""
-    p = model.prediction()
-    return replace(model, validation_error=validation.loss(p.W, p.b, p.a, p.columns))
-
-
-def solved(
-    view: View,
-    point: Frequencies,
-    columns: np.ndarray,
-    statistics: Statistics,
-    alpha: float,
-    kind: str,
-) -> Model:
-    """The model at a point: its coefficients from the statistics, judged on validation rows."""
-    coef = objectives.ridge(statistics, alpha)
-    member = Member(point.W, point.b, alpha, coef)
-    model = Model(kind, view.transform.name, columns, (member,), point=point, n_rows=statistics.n)
-    model = replace(model, training_error=max(objectives.squared_loss(statistics, coef), 0.0))
-    assert view.validation is not None
-    return judged(model, view.validation)
+    return replace(model, validation_error=validation.loss(model.loss, model.prediction()))
 
 
 def significantly_worse(
     validation: Engine, first: Model, second: Model, level: float = KEEP_LEVEL
 ) -> bool:
-    """Whether ``first`` has larger errors than ``second``: paired, one-sided t tests.
+    """Whether ``first`` has larger losses than ``second``: paired, one-sided t tests.
 
-    Of the squared errors, and of the absolute ones, which a few large errors do not drown; either
-    may find a difference, each at half the level.
+    Of the losses of the rows, such as squared errors, and of their roots, which a few large ones do
+    not drown; either may find a difference, each at half the level.
     """
     if validation.n < FEWEST:
         return False
-    mean, error = validation.difference(first.prediction(), second.prediction())
+    mean, error = validation.difference(second.loss, first.prediction(), second.prediction())
     limit = stats.t.isf(level / 2, max(validation.n - 1, 1.0))
     return bool(np.any(mean > limit * error))
 
@@ -144,23 +135,37 @@ def refitted(problem: Problem, model: Model) -> Model:
     if model.kind == "mean" or (not problem.refit and model.n_rows == view.n):
         return model
 
+    loss = model.loss
+
     def solves() -> dict[str, np.ndarray]:
-        points = [(member.W, member.b) for member in model.members]
-        each = view.statistics_of_all_rows(points, model.columns)
-        return {
-            str(number): objectives.ridge(S, member.alpha)
-            for number, (S, member) in enumerate(zip(each, model.members, strict=True))
-        }
+        if isinstance(loss, Squared):
+            points = [(member.W, member.b) for member in model.members]
+            each = view.statistics_of_all_rows(points, model.columns, loss)
+            return {
+                str(number): ridge(S, member.alpha)
+                for number, (S, member) in enumerate(zip(each, model.members, strict=True))
+            }
+        found: dict[str, np.ndarray] = {}
+        for number, m in enumerate(model.members):
+            e = TrainingLoss(m.alpha, loss).evaluate(
+                view.everything, m.W, m.b, model.columns, (m.coef, m.constant)
+            )
+            found |= {str(number): e.coef, f"constant {number}": e.constant}
+        return found
 
     coefs = problem.journal.step("last solve", view.everything, solves)
     members = tuple(
-        replace(member, coef=coefs[str(number)]) for number, member in enumerate(model.members)
+        replace(m, coef=coefs[str(k)], constant=coefs.get(f"constant {k}", m.constant))
+        for k, m in enumerate(model.members)
     )
     return replace(model, members=members)
 
 
-def path_table(models: list[Model], y_spread: float) -> dict[str, np.ndarray]:
-    """One row per candidate, errors as RMSE in the target's units."""
+def path_table(models: list[Model], problem: Problem) -> dict[str, np.ndarray]:
+    """One row per candidate, errors as users read them."""
+
+    def reported(model: Model, error: float) -> Any:
+        return model.loss.reported(error, problem.y_unit)
 
     def column(values: list[Any], dtype: Any = np.float64) -> np.ndarray:
         return np.array(values, dtype=dtype)
@@ -170,9 +175,10 @@ def path_table(models: list[Model], y_spread: float) -> dict[str, np.ndarray]:
         "inputs": column([m.transform for m in models], object),
         "alpha": column([m.alpha for m in models]),
         "budget": column([m.scale().sum() for m in models]),
-        "training_error": np.sqrt(column([m.training_error for m in models])) * y_spread,
-        "validation_error": np.sqrt(column([m.validation_error for m in models])) * y_spread,
-        "n_variables": column([m.columns.size for m in models], np.intp),
+        "loss": column([m.loss.name for m in models], object),
+        "training_error": column([reported(m, m.training_error) for m in models]),
+        "validation_error": column([reported(m, m.validation_error) for m in models]),
+        "n_variables": column([problem.units.count(m.columns) for m in models], np.intp),
         "n_iter": column([max(len(m.objective) - 1, 0) for m in models], np.intp),
         "seconds": column([m.seconds for m in models]),
         "stopped": column([m.stopped for m in models], bool),

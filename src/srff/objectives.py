@@ -1,19 +1,24 @@
-"""What is minimised, given the statistics: no function here ever sees a row.
+"""What is minimised over the frequencies: no function here ever sees a row.
 
-With ``G = Z'Z``, ``c = Z'Y``, ``s = Y'Y`` and ``n``, the ridge problem of the paper's Step 1 is::
+An objective has its coefficients eliminated: it is a function of the frequencies alone, with its
+slopes.  For the squared loss everything comes from the statistics.  With ``G = Z'Z``, ``c = Z'Y``,
+``s = Y'Y`` and ``n``, the ridge problem of the paper's Step 1 is::
 
     J(a) = (||Y - Z a||^2 + n alpha ||a||^2) / n = (s - 2 a'c + a'G a) / n + alpha ||a||^2
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
-from srff.features import Statistics
+from srff.engines import Engine
+from srff.features import Prediction, Statistics
+from srff.losses import SQUARED, Loss, Squared
+from srff.newton import newton
 
 
 def ridge(statistics: Statistics, alpha: float) -> np.ndarray:
@@ -57,47 +62,101 @@ def penalised_loss(statistics: Statistics, a: np.ndarray, alpha: float) -> float
     return squared_loss(statistics, a) + alpha * float(np.sum(a * a))
 
 
+Start = tuple[np.ndarray, np.ndarray]
+"""Coefficients and constants."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """The value of an objective at its best coefficients, and its slope in the statistics.
+    """The value of an objective at its best coefficients, and its slope in the features.
 
     With ``coef`` held (it is optimal, so the envelope theorem allows it) the objective changes with
-    the features as ``pull ||Y - Z a||^2 + <curve, G>``: ``pull`` is a number, ``curve`` a symmetric
-    matrix or None for zero.  So ``dG = pull a a' + curve`` and ``dc = -2 pull a``.
+    the features as ``pull`` times the sum of the rows' losses, and where ``curve`` is not None as
+    ``<curve, G>`` too: a symmetric matrix.
     """
 
     value: float
-    alpha: float
     coef: np.ndarray
+    constant: np.ndarray
+    training_error: float
     pull: float
     curve: np.ndarray | None = None
 
 
-Objective = Callable[[Statistics], Evaluation]
-"""What a solver of :mod:`srff.solvers.profile` minimises."""
+class Objective(Protocol):
+    """What a descent minimises."""
+
+    @property
+    def alpha(self) -> float:
+        """The penalty."""
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of its coefficients."""
+
+    def evaluate(
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+    ) -> Evaluation:
+        """The value at some frequencies; ``start`` is near the best coefficients, perhaps."""
+
+    def slopes(
+        self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives with respect to ``W`` and ``b`` at a point that was evaluated."""
 
 
-def training_objective(alpha: float) -> Objective:
-    """``min_a J(a)``, the paper's objective with the coefficients eliminated."""
+@dataclass(frozen=True)
+class TrainingLoss:
+    """``min_a J(a)``, the paper's objective with the coefficients eliminated, for any loss."""
 
-    def evaluate(statistics: Statistics) -> Evaluation:
-        a = ridge(statistics, alpha)
+    alpha: float
+    loss: Loss = SQUARED
+
+    def evaluate(
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+    ) -> Evaluation:
+        """From the statistics for a quadratic loss, by Newton's steps for another."""
+        if isinstance(self.loss, Squared):
+            return self.of(engine.statistics(W, b, columns, self.loss))
+        found = newton(engine, self.loss, self.alpha, W, b, columns, start)
+        return Evaluation(found.value, found.a, found.c, found.loss, 1 / engine.n)
+
+    def of(self, statistics: Statistics) -> Evaluation:
+        """The objective of a quadratic loss."""
+        a = ridge(statistics, self.alpha)
         value = (statistics.s - float(np.sum(a * statistics.c))) / statistics.n
-        return Evaluation(value, alpha, a, 1 / statistics.n)
+        return _quadratic(value, a, statistics, 1 / statistics.n)
 
-    return evaluate
+    def slopes(
+        self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One pull-back."""
+        model = Prediction(columns, W, b, e.coef, e.constant)
+        _, dW, db = engine.loss_pull_back(self.loss, model)
+        return e.pull * engine.n * dW, e.pull * engine.n * db
 
 
-def evidence_objective(alpha: float) -> Objective:
+@dataclass(frozen=True)
+class Evidence:
     """Negative log evidence of ``Y ~ N(0, v (Z Z' / (n alpha) + I))`` per row, ``v`` at its best.
 
     ``(log quad + log det(I + G / (n alpha)) / n) / 2`` for each target, with
     ``quad = (s - c'a) / n`` the best noise level ``v``.
     """
 
-    def evaluate(statistics: Statistics) -> Evaluation:
+    alpha: float
+    loss: Squared = SQUARED
+
+    def evaluate(
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+    ) -> Evaluation:
+        """From the statistics."""
+        return self.of(engine.statistics(W, b, columns, self.loss))
+
+    def of(self, statistics: Statistics) -> Evaluation:
+        """The objective of some statistics."""
         G, c, n, q = statistics.G, statistics.c, statistics.n, statistics.c.shape[1]
-        shift = n * alpha
+        shift = n * self.alpha
         factor = _factor(G, shift)
         a = _solved(factor, c)
         # Statistics of float32 blocks know the noise to a millionth of the target's variance.
@@ -106,9 +165,54 @@ def evidence_objective(alpha: float) -> Objective:
         inverse, _ = linalg.lapack.dpotri(factor, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         value = q * (np.log(quad) + log_det / n) / 2
-        return Evaluation(value, alpha, a, 1 / (2 * n * quad), inverse * (q / (2 * n)))
+        return _quadratic(value, a, statistics, 1 / (2 * n * quad), inverse * (q / (2 * n)))
 
-    return evaluate
+    def slopes(
+        self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One pull-back: ``dG = pull a a' + curve`` and ``dc = -2 pull a``."""
+        assert e.curve is not None
+        dG = e.curve + e.pull * (e.coef @ e.coef.T)
+        return engine.pull_back(W, b, dG, -2 * e.pull * e.coef, columns, self.loss)
+
+
+def _quadratic(
+    value: float,
+    a: np.ndarray,
+    statistics: Statistics,
+    pull: float,
+    curve: np.ndarray | None = None,
+) -> Evaluation:
+    error = max(squared_loss(statistics, a), 0.0)
+    return Evaluation(value, a, np.zeros(a.shape[1]), error, pull, curve)
+
+
+def solve_path(
+    engine: Engine,
+    loss: Loss,
+    W: np.ndarray,
+    b: np.ndarray,
+    columns: np.ndarray,
+    alphas: np.ndarray,
+    start: Start,
+) -> list[Evaluation]:
+    """The training objective at one set of frequencies for several falling penalties.
+
+    One pass and one eigendecomposition for a quadratic loss; for another, each solve begins where
+    the last ended.
+    """
+    if isinstance(loss, Squared):
+        S = engine.statistics(W, b, columns, loss)
+        return [
+            _quadratic(penalised_loss(S, a, float(alpha)), a, S, 1 / S.n)
+            for a, alpha in zip(ridge_path(S, alphas), alphas, strict=True)
+        ]
+    found: list[Evaluation] = []
+    for alpha in alphas:
+        e = TrainingLoss(float(alpha), loss).evaluate(engine, W, b, columns, start)
+        start = e.coef, e.constant
+        found.append(e)
+    return found
 
 
 def evidence_alpha(statistics: Statistics, alphas: np.ndarray) -> float:

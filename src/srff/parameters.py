@@ -25,14 +25,14 @@ def check_positive(name: str, value: Any, *, or_text: str | None = None) -> floa
     if or_text is not None and isinstance(value, str) and value == or_text:
         return None
     accepted = "a finite number above 0" + (f" or {or_text!r}" if or_text else "")
-    if not (_number(value) and math.isfinite(value) and value > 0):
+    if not (is_number(value) and math.isfinite(value) and value > 0):
         raise ValueError(f"{name}={value!r} must be {accepted}.")
     return float(value)
 
 
 def check_tolerance(value: Any) -> float:
     """A number of at least zero."""
-    if not (_number(value) and value >= 0):
+    if not (is_number(value) and value >= 0):
         raise ValueError(f"tol={value!r} must be a number of at least 0.")
     return float(value)
 
@@ -60,7 +60,7 @@ def check_dtype(value: Any) -> Any:
 
 def check_fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
-    if not (_number(value) and 0 < value < 1):
+    if not (is_number(value) and 0 < value < 1):
         raise ValueError(
             f"{name}={value!r} must be None, a fraction of the rows strictly between 0 and 1, "
             "or a pair (X, y)."
@@ -85,6 +85,23 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     return weight
+
+
+def check_target_weights(value: Any, n_targets: int) -> None:
+    """The texts "variance" and "equal", or a number for each target."""
+    if isinstance(value, str) and value in ("variance", "equal"):
+        return
+    try:
+        weights = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.zeros(0)
+    if weights.shape != (n_targets,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(
+            f"target_weights={value!r} must be 'variance', 'equal' or {n_targets} numbers of at "
+            "least 0, one for each target."
+        )
+    if not (weights > 0).any():
+        raise ValueError("target_weights are all zero: there is nothing to learn.")
 
 
 def check_names(names: np.ndarray | None) -> None:
@@ -127,5 +144,6 @@ def _not_a_number(column: Any) -> Any:
     return None
 
 
-def _number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether this is a real number, and no bool."""
     return isinstance(value, Real) and not isinstance(value, bool)

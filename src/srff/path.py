@@ -101,12 +101,12 @@ def srff_path(
         result = search_alternating(
             problem, alphas, max_iter=max_iter, tol=tol, race=False, report=report
         )
-        table = path_table(result.models(problem), problem.y_spread)
+        table = path_table(result.models(problem), problem)
         states = [candidate.state for candidate in result.candidates]
         return SRFFPath(
             alphas=table["alpha"],
             scales=np.array([s.scale for s in states]),
-            coefs=np.array([s.coef[:, 0] for s in states]) * problem.y_spread,
+            coefs=np.array([s.coef[:, 0] for s in states]) * problem.y_spread[0],
             training_error=table["training_error"],
             validation_error=table["validation_error"],
             n_iter=table["n_iter"],

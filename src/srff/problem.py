@@ -1,8 +1,9 @@
-"""A regression problem made ready for a solver: rows split, standardised and given to engines."""
+"""A problem made ready for a solver: rows split, standardised and given to engines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,15 @@ import numpy as np
 from srff.bandwidth import neighbour_sigma
 from srff.closing import Closing
 from srff.engines import Engine, Standardisation, parse_memory
-from srff.features import Statistics
+from srff.features import Prediction, Statistics
+from srff.groups import Units, first_of_each
 from srff.journal import NO_JOURNAL, Journal
 from srff.kernels import Kernel
-from srff.layouts import Layout, Options, Pair, array_layout
+from srff.layouts import SAMPLE_ROWS, Layout, Options, Pair, array_layout
+from srff.losses import SQUARED, Loss, Scores, Squared
+from srff.newton import Constant, best_constant
+from srff.objectives import Start
+from srff.standardise import Moments
 from srff.threads import count_threads
 from srff.transforms import Quantile, Standardise, Transform, needs_quantiles
 
@@ -29,6 +35,9 @@ FLOAT64_ROWS = 500
 N_COMPONENTS = 50, 300
 """Least and most random features of ``n_components="auto"``: as many as rows, between these."""
 
+
+Joint = tuple[np.ndarray, ...]
+"""Columns that have one spread together, such as the indicators of a category."""
 
 LARGEST_SUMS = 2**22
 """Entries of the sums of one pass over all rows."""
@@ -59,9 +68,11 @@ class View:
         layout: Layout,
         standardisation: Standardisation,
         options: Options,
+        units: Units,
         journal: Journal = NO_JOURNAL,
     ) -> None:
         self.transform, self.n, self.journal = transform, layout.n, journal
+        self.units = units
         self._layout, self._standardisation, self._options = layout, standardisation, options
         self._engines: dict[int | None, Engine] = {}
         self._held: Engine | None = None
@@ -90,14 +101,15 @@ class View:
         return self._everything
 
     def statistics_of_all_rows(
-        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray
+        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray, loss: Squared
     ) -> list[Statistics]:
         """The statistics at several ``(W, b)`` of every row that may be learned from.
 
         Passes read no other column; one is enough unless the sums are large.
         """
         groups = _groups(points, LARGEST_SUMS)
-        return [S for group in groups for S in self.everything.statistics_of_each(group, columns)]
+        each = (self.everything.statistics_of_each(group, columns, loss) for group in groups)
+        return [S for group in each for S in group]
 
     @property
     def n_passes(self) -> int:
@@ -132,8 +144,14 @@ class Problem(Closing):
 
     views: dict[str, View]
     refit: bool
+    loss: Loss
+    units: Units
+    y_mean: np.ndarray
     y_center: np.ndarray
-    y_spread: float
+    y_spread: np.ndarray
+    """What each target is divided by."""
+    y_unit: float
+    """The unit of errors: the spread of one target, or of all together."""
     dtype: np.dtype
     kernel: Kernel
     rng: np.random.RandomState = field(repr=False)
@@ -144,6 +162,8 @@ class Problem(Closing):
     learnable: bool
     n_first_passes: int
     """Passes over all rows before any engine was built."""
+    variance: np.ndarray = field(repr=False)
+    """Of each standardised column: one, or for joint columns a part of one; zero if constant."""
     standard: Standardise = field(repr=False)
     """Kept for its centers and spreads, whichever transform is chosen."""
     journal: Journal = field(repr=False)
@@ -158,10 +178,46 @@ class Problem(Closing):
         """The validation rows, standardised."""
         return self.views["standard"].validation
 
+    @cached_property
+    def constant(self) -> Constant:
+        """The best constant; that of the squared loss is zero, since targets are centered."""
+        n_targets = self.y_mean.size
+        if isinstance(self.loss, Squared):
+            return Constant(np.zeros(self.loss.n_outputs(n_targets)), 1.0, 2.0, 1.0)
+        mean = (self.y_mean - self.y_center) / self.y_spread
+        engine = self.views["standard"].training(SAMPLE_ROWS)
+        return best_constant(engine, self.loss, self.loss.start(mean))
+
+    @property
+    def curvature(self) -> float:
+        """The mean curvature of the loss at the best constant: two for the squared loss."""
+        return self.constant.curvature
+
+    @cached_property
+    def search_loss(self) -> Squared:
+        """The quadratic loss that variables are looked for with."""
+        if isinstance(self.loss, Squared):
+            return self.loss
+        c = self.constant
+        return Scores(self.loss, tuple(c.c.tolist()), max(c.spread, np.finfo(float).tiny))
+
+    def start(self, b: np.ndarray) -> Start:
+        """Coefficients and constants to begin a solve with: those of the constant model."""
+        c = self.constant.c
+        return np.zeros((b.size, c.size)), c
+
+    def reported(self, error: Any) -> Any:
+        """A mean loss as users read it."""
+        return self.loss.reported(error, self.y_unit)
+
     @property
     def budget(self) -> float:
         """The size of the simplex."""
-        return float(self.scale.sum())
+        return float(first_of_each(self.scale[self.usable], self._unit).sum())
+
+    @property
+    def _unit(self) -> np.ndarray | None:
+        return self.units.positions(self.usable)
 
     @property
     def usable(self) -> np.ndarray:
@@ -179,20 +235,20 @@ class Problem(Closing):
         return self.n_first_passes + sum(view.effective_passes for view in self.views.values())
 
     def training_statistics(self, scale: np.ndarray) -> Statistics:
-        """The statistics of the training rows at ``scale``."""
-        return self.training.statistics(*self._frequencies(scale))
+        """The statistics of the training rows at ``scale``, with the targets of the search."""
+        return self.training.statistics(*self._frequencies(scale), self.search_loss)
 
     def validation_statistics(self, scale: np.ndarray) -> Statistics:
-        """The statistics of the validation rows at ``scale``."""
+        """The statistics of the validation rows at ``scale``, with the targets of the search."""
         assert self.validation is not None
-        return self.validation.statistics(*self._frequencies(scale))
+        return self.validation.statistics(*self._frequencies(scale), self.search_loss)
 
-    def validation_error(self, scale: np.ndarray, coef: np.ndarray) -> float:
-        """Mean squared error on the validation rows, in units of the standardised target."""
+    def validation_error(self, scale: np.ndarray, coef: np.ndarray, constant: np.ndarray) -> float:
+        """Mean loss on the validation rows."""
         if self.validation is None:
             return float("nan")
         W, b, columns = self._frequencies(scale)
-        return self.validation.loss(W, b, coef, columns)
+        return self.validation.loss(self.loss, Prediction(columns, W, b, coef, constant))
 
     def _frequencies(self, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``W`` in the columns of positive scale, ``b``, and those columns."""
@@ -237,6 +293,10 @@ def assemble(
     kernel: Kernel,
     n_components: int | None,
     budget: float | None,
+    loss: Loss = SQUARED,
+    units: Units | None = None,
+    joint: Joint = (),
+    target_weights: Any = "variance",
     transform: str = "standard",
     dtype: Any = "auto",
     float64_rows: int = FLOAT64_ROWS,
@@ -248,8 +308,9 @@ def assemble(
     """Draw ``E`` and ``b``, measure the kernel's width, choose transforms of the inputs.
 
     ``n_components=None`` chooses by the number of rows, ``budget=None`` stands for the paper's
-    d / sigma.  ``transform`` is "standard", "quantile", or "auto" for both where an input is far
-    from normal.  Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.
+    d / sigma, d being the number of units.  ``joint`` are columns that have one spread together.
+    ``transform`` is "standard", "quantile", or "auto" for both where an input is far from normal.
+    Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.
     """
     n_rows, n_features = layout.n_rows, layout.n_features
     if n_components is None:
@@ -258,27 +319,31 @@ def assemble(
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
     varies = layout.inputs.varies
-    standard = Standardise(*layout.inputs.standard())
+    units = Units.single(n_features) if units is None else units
+    standard = Standardise(*_joined(*layout.inputs.standard(), varies, joint))
     E[~varies] = 0.0
-    y_center, y_spread = layout.targets.standard()
     y_varies = layout.targets.varies
-    # One spread for all targets keeps their proportions.
-    y_unit = float(np.hypot.reduce(y_spread[y_varies])) if y_varies.any() else 1.0
+    y_center, y_spread, y_unit = _target_units(layout.targets, loss, target_weights)
     y_tells = y_varies.any() and y_unit >= np.finfo(float).tiny  # below, digits are lost
 
     sigma = None
     scale = np.zeros(n_features)
     if varies.any():
+        n_units = units.count(np.flatnonzero(varies))
         if budget is None:
             sigma = neighbour_sigma(standard(layout.sample(SIGMA_ROWS))[:, varies])
-            budget = varies.sum() / sigma
-        scale[varies] = budget / varies.sum()
+            budget = n_units / sigma
+        scale[varies] = budget / n_units
 
     transforms: list[Transform] = [standard]
     if transform != "standard":
         sample = layout.sample(QUANTILE_ROWS)
-        if transform == "quantile" or needs_quantiles(sample, standard):
-            transforms.append(Quantile.fit(sample))
+        own = np.ones(n_features, dtype=bool)
+        for columns in joint:
+            own[columns] = False
+        own = np.flatnonzero(own)
+        if transform == "quantile" or needs_quantiles(sample[:, own], standard.take(own)):
+            transforms.append(Quantile.fit(sample).beside(standard, joint))
 
     options = Options(
         n_components,
@@ -289,12 +354,16 @@ def assemble(
     )
     return Problem(
         views={
-            t.name: View(t, layout, Standardisation(t, y_center, y_unit), options, journal)
+            t.name: View(t, layout, Standardisation(t, y_center, y_spread), options, units, journal)
             for t in transforms
         },
         refit=layout.refit,
+        loss=loss,
+        units=units,
+        y_mean=layout.targets.mean,
         y_center=y_center,
-        y_spread=y_unit,
+        y_spread=y_spread,
+        y_unit=y_unit,
         dtype=block_dtype(dtype, n_rows),
         kernel=kernel,
         rng=rng,
@@ -304,6 +373,45 @@ def assemble(
         sigma=sigma,
         learnable=bool(y_tells and varies.any()),
         n_first_passes=layout.n_passes,
+        variance=np.where(varies, layout.inputs.standard()[1] / standard.spread, 0.0) ** 2,
         standard=standard,
         journal=journal,
     )
+
+
+def _joined(
+    center: np.ndarray, spread: np.ndarray, varies: np.ndarray, joint: Joint
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centers and spreads in which the joint columns have one spread, that of all together.
+
+    The indicators of a category then have a common unit: a rare level is not far from all others.
+    """
+    spread = spread.copy()
+    for columns in joint:
+        columns = columns[varies[columns]]
+        if columns.size:
+            spread[columns] = np.sqrt(np.sum(spread[columns] ** 2))
+    return center, spread
+
+
+def _target_units(
+    targets: Moments, loss: Loss, weights: Any
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """What is taken from each target, what it is divided by, and the unit of errors.
+
+    Weights "variance" leave the targets in their proportions; "equal" give each the same variance,
+    and numbers these times that.  In all, targets have unit variance.
+    """
+    center, spread = targets.standard()
+    varies = targets.varies
+    if not loss.standardises:
+        return np.zeros_like(center), np.ones_like(spread), 1.0
+    if isinstance(weights, str) and weights == "variance":
+        # One spread for all targets keeps their proportions.
+        unit = float(np.hypot.reduce(spread[varies])) if varies.any() else 1.0
+        return center, np.full(spread.shape, unit), unit
+    share = np.ones(spread.size) if isinstance(weights, str) else np.asarray(weights, dtype=float)
+    share = np.where(varies, share, 0.0)
+    share = np.sqrt(share / max(share.sum(), np.finfo(float).tiny))
+    # A target of no weight keeps a column, of zeros nearly.
+    return center, spread / np.maximum(share, 1e-6), 1.0

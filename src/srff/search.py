@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from srff import objectives
 from srff.features import Statistics
-from srff.models import Member, Model
+from srff.groups import first_of_each
+from srff.losses import Squared
+from srff.models import Member, Model, judged
 from srff.problem import Problem
 from srff.progress import Callback, Progress
-from srff.solvers.alternating import AlternatingState, alternating, start
-from srff.solvers.profile import descend_scales
+from srff.solvers.alternating import AlternatingState, alternating, first_states
+from srff.solvers.profile import ScaleState, descend_scales
 from srff.solvers.refine import Scales
 
 N_ALPHAS = 50
@@ -28,9 +31,16 @@ ALPHA_EVERY = 10
 """Iterations of the projected descent after which alpha is set anew."""
 
 
-def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS) -> np.ndarray:
-    """Log-spaced alphas, falling from the largest eigenvalue of ``G / n``."""
-    top = objectives.largest_eigenvalue(statistics)
+PATH_ALPHAS = np.logspace(-1, -6, 11)
+"""Penalties of a projected descent for a loss that has no evidence, as shares of the unit."""
+
+
+def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS, unit: float = 1.0) -> np.ndarray:
+    """Log-spaced alphas, falling from the largest eigenvalue of ``G / n``.
+
+    ``unit`` is half the curvature of the loss: one for the squared loss.
+    """
+    top = unit * objectives.largest_eigenvalue(statistics)
     return top * np.logspace(0, np.log10(SMALLEST_ALPHA), n_alphas)
 
 
@@ -57,12 +67,15 @@ class Candidate:
         """The candidate as a model."""
         state, a = self.state, self.state.coef
         columns = np.flatnonzero(state.scale)
-        point = Scales(state.scale[columns], problem.E[columns], problem.b)
+        unit = problem.units.positions(columns)
+        gamma = first_of_each(state.scale[columns], unit)
+        point = Scales(gamma, problem.E[columns], problem.b, unit)
         return Model(
             "scales",
             "standard",
             columns,
-            (Member(point.W, point.b, state.alpha, a),),
+            (Member(point.W, point.b, state.alpha, a, state.constant),),
+            problem.loss,
             self.validation_error,
             max(state.objective[-1] - state.alpha * float(np.sum(a * a)), 0.0),
             point,
@@ -92,11 +105,15 @@ class SearchResult:
 
 def search_ridge(problem: Problem, alphas: np.ndarray | None) -> tuple[Model, list[Model]]:
     """Every alpha of a grid at the scales that the problem starts with: two passes in all."""
-    statistics = problem.training_statistics(problem.scale)
-    if alphas is None:
-        alphas = alpha_grid(statistics)
-    models = _at_scale(problem, problem.scale, statistics, alphas)
+    models = _at_scale(problem, problem.scale, _grid(problem, alphas))
     return _lowest_model(models), models
+
+
+def _grid(problem: Problem, alphas: np.ndarray | None) -> np.ndarray:
+    """The given alphas, or those of the grid at the scales that the problem starts with."""
+    if alphas is not None:
+        return alphas
+    return alpha_grid(problem.training_statistics(problem.scale), unit=problem.curvature / 2)
 
 
 def lowest(errors: Any) -> int:
@@ -121,12 +138,10 @@ def search_alternating(
     ``RACE`` only the most promising go on: the rest of the grid is stopped, marked as such, and
     cannot be chosen.  ``alphas=None`` stands for :func:`alpha_grid`.
     """
-    E, b = problem.E, problem.b
-    statistics = problem.training_statistics(problem.scale)
-    if alphas is None:
-        alphas = alpha_grid(statistics)
-    states = start(statistics, problem.scale, alphas)
-    errors = [problem.validation_error(s.scale, s.coef) for s in states]
+    E, b, loss, units = problem.E, problem.b, problem.loss, problem.units
+    alphas = _grid(problem, alphas)
+    states = first_states(problem.training, loss, E, b, problem.scale, alphas, problem.start(b))
+    errors = [problem.validation_error(s.scale, s.coef, s.constant) for s in states]
     candidates = [Candidate(s, e, e) for s, e in zip(states, errors, strict=True)]
     rungs = [rung for rung in RACE if race and rung[0] < max_iter] + [(max_iter, 1)]
     running, done = candidates, 0
@@ -136,19 +151,23 @@ def search_alternating(
             begun = time.perf_counter()
             for state in alternating(
                 problem.training,
+                loss,
                 E,
                 b,
                 candidate.state,
+                units=units,
                 max_iter=iteration,
                 tol=tol,
                 journal=problem.journal,
             ):
                 candidate.state = state
-                candidate.validation_error = problem.validation_error(state.scale, state.coef)
+                candidate.validation_error = problem.validation_error(
+                    state.scale, state.coef, state.constant
+                )
                 candidate.seconds += time.perf_counter() - begun
                 done += 1
                 total = done + _planned(running, rungs[position:])
-                message = _message(candidates, len(running), problem.y_spread)
+                message = _message(candidates, len(running), problem)
                 report(Progress(f"iteration {state.n_iter}", done, total, message))
                 begun = time.perf_counter()
         if iteration < max_iter:
@@ -160,11 +179,11 @@ def search_alternating(
     return SearchResult(candidates, lowest(errors) if len(candidates) > 1 else 0)
 
 
-def _message(candidates: list[Candidate], running: int, y_spread: float) -> str:
+def _message(candidates: list[Candidate], running: int, problem: Problem) -> str:
     """A few words on the state: the best validation error, or the one candidate's objective."""
     if len(candidates) == 1:
         return f"objective {candidates[0].state.objective[-1]:.4g}"
-    best = np.sqrt(min(c.validation_error for c in candidates)) * y_spread
+    best = problem.reported(min(c.validation_error for c in candidates))
     return f"{running} alphas, best error {best:.4g}"
 
 
@@ -192,39 +211,99 @@ def search_profile(
 
     Alpha follows the scales: after every few iterations it is set where the evidence is largest,
     which takes no pass.  At the end of each descent the whole grid costs one more pass, and the
-    lowest validation error is taken.  A given alpha is held, and the training loss descends.
+    lowest validation error is taken.  A given alpha is held, and the training loss descends.  A
+    loss that has no evidence descends at each of a few falling alphas, each from where the last
+    one ended.
     """
     models: list[Model] = []
-    training, E, b = problem.training, problem.E, problem.b
-    total = len(factors) * max_iter
     for number, factor in enumerate(factors):
-        begun = time.perf_counter()
+
+        def told(scale: np.ndarray, done: int, total: int, number: int = number) -> None:
+            step = Progress(
+                f"budget {scale.sum():.3g}", number * total + done, len(factors) * total
+            )
+            report(step)
+
         scale = factor * problem.scale
-        values: list[float] = []
-        while len(values) < max_iter:
-            S = problem.training_statistics(scale)
-            grid = alpha_grid(S) if alphas is None else alphas
-            if alphas is None:
-                goal = objectives.evidence_objective(objectives.evidence_alpha(S, grid))
-            else:
-                goal = objectives.training_objective(float(alphas[0]))
-            limit = min(ALPHA_EVERY, max_iter - len(values)) if alphas is None else max_iter
-            before = len(values)
-            for state in descend_scales(
-                training, goal, E, b, scale, max_iter=limit, tol=tol, journal=problem.journal
-            ):
-                scale = state.scale
-                values.append(state.objective[-1])
-                done = number * max_iter + len(values)
-                report(Progress(f"budget {scale.sum():.3g}", done, total))
-            short = len(values) - before < limit
-            still = before and values[before - 1] - values[-1] <= tol * abs(values[-1])
-            if short or still:
-                break
-        statistics = problem.training_statistics(scale)
-        seconds = time.perf_counter() - begun
-        models += _at_scale(problem, scale, statistics, grid, tuple(values), seconds)
+        if alphas is None and not isinstance(problem.loss, Squared):
+            models += _down_alphas(problem, scale, max_iter, tol, told)
+        else:
+            models += _by_evidence(problem, scale, alphas, max_iter, tol, told)
     return _lowest_model(models), models
+
+
+Told = Callable[[np.ndarray, int, int], None]
+"""Told of the scales after each iteration, which one it was, and of how many."""
+
+
+def _by_evidence(
+    problem: Problem,
+    scale: np.ndarray,
+    alphas: np.ndarray | None,
+    max_iter: int,
+    tol: float,
+    told: Told,
+) -> list[Model]:
+    """One descent whose alpha is given or follows the evidence; then all of the grid."""
+    begun = time.perf_counter()
+    values: list[float] = []
+    grid = alphas
+    while len(values) < max_iter:
+        if alphas is None:
+            S = problem.training_statistics(scale)
+            grid = alpha_grid(S)
+            goal: objectives.Objective = objectives.Evidence(objectives.evidence_alpha(S, grid))
+        else:
+            goal = objectives.TrainingLoss(float(alphas[0]), problem.loss)
+        limit = min(ALPHA_EVERY, max_iter - len(values)) if alphas is None else max_iter
+        before = len(values)
+        for state in _descent(problem, goal, scale, limit, tol):
+            scale = state.scale
+            values.append(state.objective[-1])
+            told(scale, len(values), max_iter)
+        short = len(values) - before < limit
+        still = before and values[before - 1] - values[-1] <= tol * abs(values[-1])
+        if short or still:
+            break
+    assert grid is not None
+    seconds = time.perf_counter() - begun
+    return _at_scale(problem, scale, grid, tuple(values), seconds)
+
+
+def _down_alphas(
+    problem: Problem, scale: np.ndarray, max_iter: int, tol: float, told: Told
+) -> list[Model]:
+    """A descent at each of a few falling alphas."""
+    S = problem.training_statistics(scale)
+    unit = problem.curvature / 2 * objectives.largest_eigenvalue(S)
+    models: list[Model] = []
+    for number, alpha in enumerate(unit * PATH_ALPHAS):
+        begun, values = time.perf_counter(), []
+        goal = objectives.TrainingLoss(float(alpha), problem.loss)
+        for state in _descent(problem, goal, scale, max_iter, tol):
+            scale = state.scale
+            values.append(state.objective[-1])
+            told(scale, number * max_iter + len(values), PATH_ALPHAS.size * max_iter)
+        seconds = time.perf_counter() - begun
+        models += _at_scale(problem, scale, np.array([alpha]), tuple(values), seconds)
+    return models
+
+
+def _descent(
+    problem: Problem, goal: objectives.Objective, scale: np.ndarray, max_iter: int, tol: float
+) -> Iterator[ScaleState]:
+    return descend_scales(
+        problem.training,
+        goal,
+        problem.E,
+        problem.b,
+        scale,
+        start=problem.start(problem.b),
+        units=problem.units,
+        max_iter=max_iter,
+        tol=tol,
+        journal=problem.journal,
+    )
 
 
 def _lowest_model(models: list[Model]) -> Model:
@@ -235,16 +314,19 @@ def _lowest_model(models: list[Model]) -> Model:
 def _at_scale(
     problem: Problem,
     scale: np.ndarray,
-    S: Statistics,
     alphas: np.ndarray,
     values: tuple[float, ...] = (),
     seconds: float = 0.0,
 ) -> list[Model]:
     """A model at these scales for every alpha, judged if there are validation rows."""
-    held = None if problem.validation is None else problem.validation_statistics(scale)
-    models = []
-    for state in start(S, scale, alphas):
-        error = np.nan if held is None else max(objectives.squared_loss(held, state.coef), 0.0)
-        state = replace(state, objective=(*values, *state.objective))
-        models.append(Candidate(state, error, error, seconds / len(alphas)).model(problem))
-    return models
+    E, b, loss = problem.E, problem.b, problem.loss
+    states = first_states(problem.training, loss, E, b, scale, alphas, problem.start(b))
+    states = [replace(s, objective=(*values, *s.objective)) for s in states]
+    each = [Candidate(s, np.nan, np.nan, seconds / len(alphas)).model(problem) for s in states]
+    if problem.validation is None:
+        return each
+    if not isinstance(loss, Squared):
+        return [judged(model, problem.validation) for model in each]
+    held = problem.validation_statistics(scale)
+    errors = [max(objectives.squared_loss(held, s.coef), 0.0) for s in states]
+    return [replace(m, validation_error=e) for m, e in zip(each, errors, strict=True)]

@@ -64,6 +64,14 @@ class Quantile:
         pairs = [_normal_scores(np.asarray(column, dtype=np.float64)) for column in X.T]
         return cls(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
 
+    def beside(self, standard: Standardise, joint: tuple[np.ndarray, ...]) -> Self:
+        """The map with some columns as the other has them: two knots make a straight line."""
+        knots, scores = list(self.knots), list(self.scores)
+        for s in np.concatenate([np.zeros(0, dtype=np.intp), *joint]):
+            ends = knots[s][[0, -1]] if knots[s].size > 1 else knots[s]
+            knots[s], scores[s] = ends, (ends - standard.center[s]) / standard.spread[s]
+        return replace(self, knots=tuple(knots), scores=tuple(scores))
+
     def __call__(self, X: Array) -> Array:
         """The block's normal scores."""
         xp = array_namespace(X)

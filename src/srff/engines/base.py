@@ -13,7 +13,8 @@ from array_api_compat import array_namespace, device
 from srff import features
 from srff.closing import Closing
 from srff.engines.plan import Rows
-from srff.features import Array, Statistics
+from srff.features import Array, Prediction, Statistics
+from srff.losses import SQUARED, Loss, Squared
 from srff.transforms import Transform
 
 BlockFunction = Callable[..., tuple[Array, ...]]
@@ -31,7 +32,7 @@ class Standardisation:
 
     inputs: Transform
     y_center: np.ndarray
-    y_spread: float
+    y_spread: np.ndarray | float
 
     def of(self, columns: np.ndarray | None) -> Transform:
         """The map of all inputs, or of some; ``columns`` has that of ones last."""
@@ -54,41 +55,77 @@ class Engine(Closing, ABC):
     n_passes: int = 0
 
     def statistics(
-        self, W: np.ndarray, b: np.ndarray, columns: np.ndarray | None = None
+        self,
+        W: np.ndarray,
+        b: np.ndarray,
+        columns: np.ndarray | None = None,
+        loss: Squared = SQUARED,
     ) -> Statistics:
         """``G = Z'Z``, ``c = Z'Y``, ``s`` over all rows."""
-        (statistics,) = self.statistics_of_each([(W, b)], columns)
+        (statistics,) = self.statistics_of_each([(W, b)], columns, loss)
         return statistics
 
     def statistics_of_each(
-        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray | None = None
+        self,
+        points: list[tuple[np.ndarray, np.ndarray]],
+        columns: np.ndarray | None = None,
+        loss: Squared = SQUARED,
     ) -> list[Statistics]:
         """The statistics at several ``(W, b)``, from one pass."""
         each = [features.affine(W, b) for W, b in points]
         width = max(b.size for _, b in points)
         columns = self._with_ones(columns)
-        sums = self._sum(features.statistics_of_each, columns, *each, width=width)
+        sums = self._sum(features.statistics_of_each, columns, loss, *each, width=width)
         return [
             Statistics(G, c, float(s), self.n)
             for G, c, s in zip(sums[::3], sums[1::3], sums[2::3], strict=True)
         ]
 
-    def loss(
-        self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
-    ) -> float:
-        """``||Y - Z a||^2 / n`` over all rows."""
-        V = features.affine(W, b)
-        (value,) = self._sum(features.loss, self._with_ones(columns), V, a)
+    def loss(self, loss: Loss, model: Prediction) -> float:
+        """The mean loss of a model."""
+        (value,) = self._sum(features.loss, *self._arguments(loss, model))
         return float(value) / self.n
 
-    def loss_pull_back(
-        self, W: np.ndarray, b: np.ndarray, a: np.ndarray, columns: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """``||Y - Z a||^2 / n`` and its derivatives with respect to ``W``, ``b`` at fixed ``a``."""
-        V = features.affine(W, b)
-        value, dV = self._sum(features.loss_pull_back, self._with_ones(columns), V, a)
+    def loss_pull_back(self, loss: Loss, model: Prediction) -> tuple[float, np.ndarray, np.ndarray]:
+        """The mean loss and its derivatives with respect to ``W``, ``b`` at fixed ``a``, ``c``."""
+        value, dV = self._sum(features.loss_pull_back, *self._arguments(loss, model))
         dV /= self.n
         return float(value) / self.n, dV[:-1], dV[-1]
+
+    def loss_slope(self, loss: Loss, model: Prediction) -> tuple[float, np.ndarray]:
+        """The mean loss and its slope in ``a`` and, in a last row, ``c``."""
+        value, ga, gc = self._sum(features.loss_slope, *self._arguments(loss, model))
+        return float(value) / self.n, np.concatenate([ga, gc[None, :]]) / self.n
+
+    def weighted_statistics(
+        self, loss: Loss, model: Prediction
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """The mean loss, its slope in ``a`` and ``c``, and its second derivative, for a step.
+
+        The second derivative is the same for each output: a matrix whose last row and column
+        belong to ``c``.
+        """
+        value, ga, gc, H, h, h0 = self._sum(
+            features.weighted_statistics, *self._arguments(loss, model), width=model.b.size
+        )
+        second = np.block([[H, h[:, None]], [h[None, :], np.full((1, 1), h0)]])
+        return float(value) / self.n, np.concatenate([ga, gc[None, :]]) / self.n, second / self.n
+
+    def constant_statistics(
+        self, loss: Loss, c: np.ndarray
+    ) -> tuple[float, np.ndarray, float, float]:
+        """Of the constant ``c``: mean loss, slope, curvature, and mean square of rows' slopes."""
+        value, slope, curvature, square = self._sum(features.constant_statistics, None, loss, c)
+        return (
+            float(value) / self.n,
+            slope / self.n,
+            float(curvature) / self.n,
+            float(square) / self.n,
+        )
+
+    def _arguments(self, loss: Loss, model: Prediction) -> tuple[Any, ...]:
+        V = features.affine(model.W, model.b)
+        return self._with_ones(model.columns), loss, V, model.a, model.c
 
     def pull_back(
         self,
@@ -97,36 +134,42 @@ class Engine(Closing, ABC):
         dG: np.ndarray,
         dc: np.ndarray,
         columns: np.ndarray | None = None,
+        loss: Squared = SQUARED,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives with respect to ``W``, ``b`` of a function of the statistics."""
         V = features.affine(W, b)
-        (dV,) = self._sum(features.pull_back, self._with_ones(columns), V, dG, dc)
+        (dV,) = self._sum(features.pull_back, self._with_ones(columns), loss, V, dG, dc)
         return dV[:-1], dV[-1]
 
     def difference(
-        self, first: features.Prediction, second: features.Prediction
+        self, loss: Loss, first: Prediction, second: Prediction
     ) -> tuple[np.ndarray, np.ndarray]:
         """How much worse ``first`` is, as means over rows, and their standard errors.
 
-        Two numbers each: for squared errors and for absolute ones.
+        Two numbers each: for the losses of the rows and for their roots.
         """
-        one, two = self._sum(features.difference, None, self._model(first), self._model(second))
+        models = self._model(first), self._model(second)
+        one, two = self._sum(features.difference, None, loss, *models)
         return self._mean_and_error(one, two)
 
-    def permutation_loss(self, model: features.Prediction) -> tuple[np.ndarray, np.ndarray]:
-        """How much the model's squared error rises when a column is shuffled within blocks.
+    def permutation_loss(
+        self, loss: Loss, model: Prediction, units: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How much the model's loss rises when a unit's columns are shuffled within blocks.
 
-        Means over rows and their standard errors, for each of the model's columns.
+        Units are positions among the model's columns.  Means over rows and their standard errors.
         """
-        V, columns = features.affine(model.W, model.b), self._with_ones(model.columns)
-        one, two = self._sum(features.permutation_loss, columns, V, model.a)
+        plain = tuple(tuple(unit.tolist()) for unit in units)
+        one, two = self._sum(features.permutation_loss, *self._arguments(loss, model), plain)
         return self._mean_and_error(one, two)
 
-    def residual_products(self, predictions: list[features.Prediction]) -> np.ndarray:
-        """Means over rows of the products of any two models' residuals."""
+    def blend_losses(
+        self, loss: Loss, shares: np.ndarray, predictions: list[Prediction]
+    ) -> np.ndarray:
+        """Mean losses of weighted means of models, one for each row of ``shares``."""
         models = [self._model(prediction) for prediction in predictions]
-        (products,) = self._sum(features.residual_products, None, *models)
-        return products / self.n
+        (values,) = self._sum(features.blend_losses, None, loss, shares, *models)
+        return values / self.n
 
     def _mean_and_error(
         self, sums: np.ndarray, squares: np.ndarray
@@ -136,30 +179,37 @@ class Engine(Closing, ABC):
         variance = np.maximum(squares / self.n - mean**2, 0.0)
         return mean, np.sqrt(variance / max(self.n - 1, 1.0))
 
-    def _model(self, prediction: features.Prediction) -> features.PlainModel:
-        columns = np.append(prediction.columns, self.n_features)
-        return features.affine(prediction.W, prediction.b), prediction.a, columns
+    def _model(self, p: Prediction) -> features.PlainModel:
+        columns = np.append(p.columns, self.n_features)
+        return features.affine(p.W, p.b), p.a, p.c, columns
 
     def marginal_statistics(
-        self, frequencies: np.ndarray, model: features.Prediction | None = None
+        self, loss: Squared, frequencies: np.ndarray, model: Prediction | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Moments of waves of single inputs; see :func:`srff.features.marginal_statistics`.
 
         With a model they are moments with its residuals.
         """
         given = None if model is None else self._model(model)
-        moments, products = self._sum(_marginal_statistics, None, frequencies, given)
+        moments, products = self._sum(_marginal_statistics, None, loss, frequencies, given)
         return moments, products
 
     def pair_statistics(
         self,
+        loss: Squared,
         frequencies: np.ndarray,
         columns: np.ndarray,
-        model: features.Prediction | None = None,
+        mixture: np.ndarray,
+        model: Prediction | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Moments of products of two inputs' waves; see :func:`srff.features.pair_statistics`."""
+        """Moments of products of two inputs' waves; see :func:`srff.features.pair_statistics`.
+
+        They are moments with one mixture of the targets.
+        """
         given = None if model is None else self._model(model)
-        first, second = self._sum(_pair_statistics, None, frequencies, columns, given)
+        first, second = self._sum(
+            _pair_statistics, None, loss, frequencies, columns, mixture[:, None], given
+        )
         return first, second
 
     def _with_ones(self, columns: np.ndarray | None) -> np.ndarray | None:
@@ -202,10 +252,14 @@ class Engine(Closing, ABC):
 
 
 def _marginal_statistics(
-    X: Array, Y: Array, w: Array | None, frequencies: Array, model: features.PlainModel | None
+    X: Array,
+    Y: Array,
+    w: Array | None,
+    loss: Squared,
+    frequencies: Array,
+    model: features.PlainModel | None,
 ) -> tuple[Array, Array]:
-    if model is not None:
-        Y = features.residual(X, Y, *model)
+    Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
     return features.marginal_statistics(X[:, :-1], Y, w, frequencies)
 
 
@@ -213,13 +267,14 @@ def _pair_statistics(
     X: Array,
     Y: Array,
     w: Array | None,
+    loss: Squared,
     frequencies: Array,
     columns: Array,
+    mixture: Array,
     model: features.PlainModel | None,
 ) -> tuple[Array, Array]:
-    if model is not None:
-        Y = features.residual(X, Y, *model)
-    return features.pair_statistics(X[:, columns], Y, w, frequencies)
+    Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
+    return features.pair_statistics(X[:, columns], Y @ mixture, w, frequencies)
 
 
 def add(total: list[np.ndarray], parts: Sequence[Array]) -> None:

@@ -23,8 +23,10 @@ from srff.engines.device import DeviceEngine, rows_in_block
 from srff.engines.plan import BlockPlan
 from srff.engines.stream import added, block_sum, standardised_blocks, taken, tree
 from srff.features import reused_memory
-from srff.sources.arrays import ArrayPiece
+from srff.sources.arrays import ArrayPiece, FramePiece
+from srff.sources.base import Raw
 from srff.sources.dask import DaskSource, Partition, partition_name
+from srff.sources.learning import Ask, Found, learn_piece
 from srff.survey import Collection, Survey, survey_piece
 from srff.threads import one_blas_thread
 
@@ -110,6 +112,19 @@ class PartitionSurvey:
             return survey_piece(piece, self.multipliers, self.names, self.sizes, self.least)
 
 
+@dataclass(frozen=True)
+class PartitionLearning:
+    """What a worker does with a partition that is not all numbers, before the first pass."""
+
+    ask: Ask
+
+    def __call__(self, partition: Raw, number: int) -> Found | None:
+        """Levels, classes and gaps of one partition."""
+        piece = FramePiece(partition.X, partition.y, partition.weight, partition_name(number))
+        with one_blas_thread():
+            return learn_piece(piece.raw(), piece, number, self.ask)
+
+
 def survey_on_workers(
     source: DaskSource, multipliers: np.ndarray, n_high: int, n_low: int
 ) -> Survey:
@@ -151,7 +166,7 @@ def _likely(size: int, n_rows: int) -> int:
 
 
 def on_partitions(
-    client: Any, task: Callable[[Partition, int], Any], partitions: list[Any]
+    client: Any, task: Callable[[Any, int], Any], partitions: list[Any]
 ) -> Iterator[Any]:
     """``task`` of each partition, in their order."""
     with dask.config.set({LARGE_GRAPH: "1GiB"}):
@@ -174,7 +189,7 @@ def gathered(client: Any, work: Any) -> Any:
         raise
 
 
-def _tasks(task: Callable[[Partition, int], Any], partitions: list[Any]) -> list[Any]:
+def _tasks(task: Callable[[Any, int], Any], partitions: list[Any]) -> list[Any]:
     shared = delayed(task, traverse=False, pure=False)
     return [shared(partition, number) for number, partition in enumerate(partitions)]
 

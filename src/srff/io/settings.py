@@ -13,10 +13,10 @@ import numpy as np
 
 from srff import parameters
 from srff.engines import parse_memory
-from srff.estimators import INPUTS, REFINEMENTS, SOLVERS
 from srff.io.container import Refused, check_keys, mapping, shown
 from srff.io.kinds import line
 from srff.kernels import Gaussian, Laplace, Matern, get_kernel
+from srff.selecting import INPUTS, REFINEMENTS, SOLVERS
 
 LEFT_OUT = ("kernel", "validation", "random_state", "checkpoint", "callback")
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine

@@ -4,8 +4,9 @@ Minimises, over coefficients ``a`` and scales ``gamma`` on the simplex of size `
 
     J(a, gamma) = ||y - Z a||^2 / n + alpha ||a||^2,   Z = sqrt(2/D) cos(X diag(gamma) E + b)
 
-Step 1 solves for ``a`` exactly; Step 2 takes projected gradient steps with FISTA's extrapolation
-and backtracking on the first term at that ``a``.  Neither ever raises J.
+or the mean of another loss in place of the squared one.  Step 1 solves for ``a`` exactly; Step 2
+takes projected gradient steps with FISTA's extrapolation and backtracking on the first term at that
+``a``.  Neither ever raises J.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from srff import objectives
 from srff.constraints import project_simplex
 from srff.engines import Engine
-from srff.features import Statistics
+from srff.features import Prediction
+from srff.groups import Units, each_column, first_of_each, shared
 from srff.journal import NO_JOURNAL, Journal
+from srff.losses import Loss
+from srff.objectives import Start, TrainingLoss, solve_path
 
 INNER_STEPS = 5
 """Steps of FISTA in Step 2.  The argmin that the paper writes is for coefficients that Step 1
@@ -38,8 +41,10 @@ class AlternatingState:
 
     scale: np.ndarray
     coef: np.ndarray
+    constant: np.ndarray
     alpha: float
     objective: tuple[float, ...]
+    training_error: float
     step_size: float = math.inf
     converged: bool = False
 
@@ -49,37 +54,52 @@ class AlternatingState:
         return len(self.objective) - 1
 
 
-def start(statistics: Statistics, scale: np.ndarray, alphas: np.ndarray) -> list[AlternatingState]:
-    """Step 1 at the same scales for several alphas, from their statistics alone."""
+def first_states(
+    engine: Engine,
+    loss: Loss,
+    E: np.ndarray,
+    b: np.ndarray,
+    scale: np.ndarray,
+    alphas: np.ndarray,
+    start: Start,
+) -> list[AlternatingState]:
+    """Step 1 at the same scales for several alphas."""
+    columns = np.flatnonzero(scale)
+    W = _frequencies(scale, E, columns)
+    found = solve_path(engine, loss, W, b, columns, alphas, start)
     return [
-        AlternatingState(scale, a, alpha, (objectives.penalised_loss(statistics, a, alpha),))
-        for a, alpha in zip(objectives.ridge_path(statistics, alphas), alphas, strict=True)
+        AlternatingState(scale, e.coef, e.constant, float(alpha), (e.value,), e.training_error)
+        for e, alpha in zip(found, alphas, strict=True)
     ]
 
 
 def advance(
     engine: Engine,
+    loss: Loss,
     E: np.ndarray,
     b: np.ndarray,
     state: AlternatingState,
     *,
+    units: Units,
     tol: float,
     max_inner: int = INNER_STEPS,
 ) -> AlternatingState:
     """One outer iteration: Step 2 from ``state``, then Step 1."""
-    scale, step_size = _descend(engine, E, b, state, max_inner)
+    scale, step_size = _descend(engine, loss, E, b, state, units, max_inner)
     columns = np.flatnonzero(scale)
-    statistics = engine.statistics(_frequencies(scale, E, columns), b, columns)
-    coef = objectives.ridge(statistics, state.alpha)
-    objective = objectives.penalised_loss(statistics, coef, state.alpha)
+    W, start = _frequencies(scale, E, columns), (state.coef, state.constant)
+    e = TrainingLoss(state.alpha, loss).evaluate(engine, W, b, columns, start)
+    objective = e.training_error + state.alpha * float(np.sum(e.coef**2))
     previous = state.objective[-1]
     if not objective < previous:  # nothing left but rounding
         return replace(state, objective=(*state.objective, previous), converged=True)
     return AlternatingState(
         scale,
-        coef,
+        e.coef,
+        e.constant,
         state.alpha,
         (*state.objective, objective),
+        e.training_error,
         step_size,
         converged=previous - objective <= tol * previous,
     )
@@ -87,10 +107,12 @@ def advance(
 
 def alternating(
     engine: Engine,
+    loss: Loss,
     E: np.ndarray,
     b: np.ndarray,
     state: AlternatingState,
     *,
+    units: Units,
     max_iter: int,
     tol: float,
     max_inner: int = INNER_STEPS,
@@ -99,7 +121,7 @@ def alternating(
     """Outer iterations from ``state``, one state each, to convergence or ``max_iter`` in all."""
 
     def advanced(state: AlternatingState) -> dict[str, Any]:
-        following = advance(engine, E, b, state, tol=tol, max_inner=max_inner)
+        following = advance(engine, loss, E, b, state, units=units, tol=tol, max_inner=max_inner)
         return vars(following) | {"objective": following.objective[-1]}
 
     while not state.converged and state.n_iter < max_iter:
@@ -108,8 +130,10 @@ def alternating(
         state = AlternatingState(
             found["scale"],
             found["coef"],
+            found["constant"],
             state.alpha,
             (*state.objective, float(found["objective"])),
+            float(found["training_error"]),
             float(found["step_size"]),
             bool(found["converged"]),
         )
@@ -122,48 +146,63 @@ def _frequencies(scale: np.ndarray, E: np.ndarray, columns: np.ndarray) -> np.nd
 
 
 def _descend(
-    engine: Engine, E: np.ndarray, b: np.ndarray, state: AlternatingState, max_inner: int
+    engine: Engine,
+    loss: Loss,
+    E: np.ndarray,
+    b: np.ndarray,
+    state: AlternatingState,
+    units: Units,
+    max_inner: int,
 ) -> tuple[np.ndarray, float]:
-    """Step 2: FISTA on ``F(gamma) = ||y - Z a||^2 / n`` over the simplex, at fixed ``a``.
+    """Step 2: FISTA on the mean loss ``F(gamma)`` over the simplex, at fixed ``a``.
 
     The first gradient is taken in all columns; after it only those that are in use, or that the
     first step brings in, are touched: the others would stay at zero.
     Monotone: a step that would raise F is dropped and the extrapolation starts again.
+    The columns of a unit have one scale, which counts once.
     """
-    a, budget = state.coef, state.scale.sum()
+    a, c = state.coef, state.constant
 
-    def evaluate(gamma: np.ndarray, columns: np.ndarray) -> float:
+    def evaluate(x: np.ndarray, columns: np.ndarray, unit: np.ndarray | None) -> float:
+        gamma = each_column(x, unit)
         used = columns[gamma != 0]
         W = gamma[gamma != 0, None] * E[used]
-        return engine.loss(W, b, a, used)
+        return engine.loss(loss, Prediction(used, W, b, a, c))
 
-    def gradient(gamma: np.ndarray, columns: np.ndarray) -> tuple[float, np.ndarray]:
-        value, dW, _ = engine.loss_pull_back(gamma[:, None] * E[columns], b, a, columns)
-        return value, np.sum(dW * E[columns], axis=1)
+    def gradient(
+        x: np.ndarray, columns: np.ndarray, unit: np.ndarray | None
+    ) -> tuple[float, np.ndarray]:
+        W = each_column(x, unit)[:, None] * E[columns]
+        value, dW, _ = engine.loss_pull_back(loss, Prediction(columns, W, b, a, c))
+        return value, shared(np.sum(dW * E[columns], axis=1), unit)
 
     # Rows of zeros in E are columns that do not vary.
     usable = np.flatnonzero(E.any(axis=1))
-    value, slope = gradient(state.scale[usable], usable)
+    unit = units.positions(usable)
+    old = first_of_each(state.scale[usable], unit)
+    budget = old.sum()
+    value, slope = gradient(old, usable, unit)
     steepest = np.linalg.norm(slope - slope.mean())
     if steepest == 0.0:
         return state.scale, state.step_size
     # The very first step moves the scales by a tenth of the budget; later ones try twice the last.
     step = 0.1 * budget / steepest if math.isinf(state.step_size) else 2 * state.step_size
-    first = project_simplex(state.scale[usable] - step * slope, budget)
-    working = (state.scale[usable] > 0) | (first > 0)
-    columns = usable[working]
+    first = project_simplex(old - step * slope, budget)
+    working = (old > 0) | (first > 0)
+    columns = usable[each_column(working, unit)]
+    unit = units.positions(columns)
 
-    x = y = state.scale[columns]
+    x = y = old[working]
     value_x = value_y = value
     slope_y = slope[working]
     momentum = 1.0
     for inner in range(max_inner):
         if inner:
-            value_y, slope_y = gradient(y, columns)
+            value_y, slope_y = gradient(y, columns, unit)
         while True:
             p = project_simplex(y - step * slope_y, budget)
             move = p - y
-            value_p = evaluate(p, columns)
+            value_p = evaluate(p, columns, unit)
             bound = value_y + slope_y @ move + move @ move / (2 * step)
             if value_p <= bound or step * steepest < 1e-12 * budget:
                 break
@@ -180,5 +219,5 @@ def _descend(
         else:
             break
     scale = np.zeros_like(state.scale)
-    scale[columns] = x
+    scale[columns] = each_column(x, unit)
     return scale, step

@@ -15,25 +15,15 @@ import numpy as np
 
 from srff.constraints import project_simplex
 from srff.engines import Engine
+from srff.groups import Units, each_column, first_of_each, shared
 from srff.journal import NO_JOURNAL, Journal
-from srff.objectives import Evaluation, Objective
+from srff.objectives import Evaluation, Objective, Start
 
 MEMORY = 5
 """A spectral step need only improve on the worst of so many values before it."""
 
 SHORTEST = 1e-3
 """Where the line search gives up, as a share of the full step."""
-
-
-def slopes(
-    engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The derivatives with respect to ``W`` and ``b`` at a point that was evaluated."""
-    if e.curve is None:
-        _, dW, db = engine.loss_pull_back(W, b, e.coef, columns)
-        return e.pull * engine.n * dW, e.pull * engine.n * db
-    dG = e.curve + e.pull * (e.coef @ e.coef.T)
-    return engine.pull_back(W, b, dG, -2 * e.pull * e.coef, columns)
 
 
 @dataclass(frozen=True)
@@ -57,6 +47,8 @@ def descend_scales(
     b: np.ndarray,
     scale: np.ndarray,
     *,
+    start: Start,
+    units: Units,
     max_iter: int,
     tol: float,
     journal: Journal = NO_JOURNAL,
@@ -64,19 +56,28 @@ def descend_scales(
     """Spectral projected gradient on the simplex of ``scale``'s sum, one state an iteration.
 
     The step is Barzilai and Borwein's; a step is shortened until it improves on the worst of the
-    last few values.  Rows of zeros in ``E`` are columns that do not vary.
+    last few values.  Rows of zeros in ``E`` are columns that do not vary.  The columns of a unit
+    have one scale, which counts once.
     """
-    budget = float(scale.sum())
     usable = np.flatnonzero(E.any(axis=1))
+    unit = units.positions(usable)
+    x = first_of_each(scale[usable], unit)
+    budget = float(x.sum())
+    latest = start
 
-    def evaluate(gamma: np.ndarray) -> Evaluation:
+    def evaluate(x: np.ndarray) -> Evaluation:
+        nonlocal latest
+        gamma = each_column(x, unit)
         used = gamma > 0
         W = gamma[used, None] * E[usable[used]]
-        return objective(engine.statistics(W, b, usable[used]))
+        e = objective.evaluate(engine, W, b, usable[used], latest)
+        latest = e.coef, e.constant
+        return e
 
-    def gradient(gamma: np.ndarray, e: Evaluation) -> np.ndarray:
-        dW, _ = slopes(engine, e, gamma[:, None] * E[usable], b, usable)
-        return np.sum(dW * E[usable], axis=1)
+    def gradient(x: np.ndarray, e: Evaluation) -> np.ndarray:
+        W = each_column(x, unit)[:, None] * E[usable]
+        dW, _ = objective.slopes(engine, e, W, b, usable)
+        return shared(np.sum(dW * E[usable], axis=1), unit)
 
     def begun(x: np.ndarray) -> dict[str, Any]:
         e = evaluate(x)
@@ -109,7 +110,6 @@ def descend_scales(
             "done": abs(decrease) <= tol * max(abs(e.value), tol),
         }
 
-    x = scale[usable]
     found = journal.step("start on the simplex", engine, partial(begun, x))
     slope = found["slope"]
     steepest = float(np.linalg.norm(slope - slope.mean()))
@@ -125,7 +125,7 @@ def descend_scales(
         x, slope, step = found["x"], found["slope"], float(found["step"])
         values = (*values, float(found["value"]))
         full = np.zeros_like(scale)
-        full[usable] = x
+        full[usable] = each_column(x, unit)
         yield ScaleState(full, values, bool(found["done"]))
         if found["done"]:
             return

@@ -17,9 +17,8 @@ import numpy as np
 from scipy import optimize
 
 from srff.engines import Engine
-from srff.features import Statistics
-from srff.objectives import Objective
-from srff.solvers.profile import slopes
+from srff.groups import each_column, first_of_each, shared
+from srff.objectives import Evaluation, Objective, Start
 
 HISTORY = 20
 """Pairs of steps and slopes that L-BFGS remembers."""
@@ -54,16 +53,21 @@ class Frequencies(Protocol):
 
 @dataclass(frozen=True)
 class Scales:
-    """``W = diag(gamma) E``; the sign of a scale means nothing."""
+    """``W = diag(gamma) E``; the sign of a scale means nothing.
+
+    Columns that share a scale have the same number in ``unit``, the position of their ``gamma``;
+    None gives each its own.
+    """
 
     gamma: np.ndarray
     E: np.ndarray
     b: np.ndarray
+    unit: np.ndarray | None = None
 
     @property
     def W(self) -> np.ndarray:
         """The frequencies."""
-        return self.gamma[:, None] * self.E
+        return each_column(self.gamma, self.unit)[:, None] * self.E
 
     def vector(self) -> np.ndarray:
         """The scales."""
@@ -71,19 +75,23 @@ class Scales:
 
     def at(self, vector: np.ndarray) -> Self:
         """The point of these scales."""
-        return type(self)(vector, self.E, self.b)
+        return replace(self, gamma=vector)
 
     def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
-        """``sum_j (dW * E)_sj``."""
-        return np.sum(dW * self.E, axis=1)
+        """``sum_j (dW * E)_sj``, over all columns of a scale."""
+        return shared(np.sum(dW * self.E, axis=1), self.unit)
 
     def strength(self) -> np.ndarray:
-        """The size of each scale."""
-        return np.abs(self.gamma)
+        """The size of each column's scale."""
+        return np.abs(each_column(self.gamma, self.unit))
 
     def drop(self, kept: np.ndarray) -> Self:
         """The point without the other variables."""
-        return type(self)(self.gamma[kept], self.E[kept], self.b)
+        if self.unit is None:
+            return replace(self, gamma=self.gamma[kept], E=self.E[kept])
+        gamma = each_column(self.gamma, self.unit)[kept]
+        unit = np.unique(self.unit[kept], return_inverse=True)[1]
+        return replace(self, gamma=first_of_each(gamma, unit), E=self.E[kept], unit=unit)
 
 
 @dataclass(frozen=True)
@@ -171,11 +179,11 @@ class Free:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended, the objective at each evaluation, and the statistics at the end."""
+    """Where a descent ended, the objective at each evaluation, and what was found at the end."""
 
     point: Frequencies
     objective: tuple[float, ...]
-    statistics: Statistics = field(repr=False)
+    found: Evaluation = field(repr=False)
 
 
 def descend(
@@ -184,24 +192,28 @@ def descend(
     point: Frequencies,
     columns: np.ndarray,
     *,
+    start: Start,
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,
 ) -> Descent:
     """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``."""
     values: list[float] = []
-    last: tuple[np.ndarray, Statistics] | None = None
+    last: tuple[np.ndarray, Evaluation] | None = None
+
+    def evaluate(there: Frequencies) -> Evaluation:
+        near = start if last is None else (last[1].coef, last[1].constant)
+        return objective.evaluate(engine, there.W, there.b, columns, near)
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
         tick()
         there = point.at(vector)
-        W, b = there.W, there.b
-        S = engine.statistics(W, b, columns)
-        last = vector.copy(), S
-        e = objective(S)
+        e = evaluate(there)
+        last = vector.copy(), e
         values.append(e.value)
-        return e.value, there.chain(*slopes(engine, e, W, b, columns))
+        slopes = objective.slopes(engine, e, there.W, there.b, columns)
+        return e.value, there.chain(*slopes)
 
     result = optimize.minimize(
         value,
@@ -214,4 +226,4 @@ def descend(
     # The end is the last point that was evaluated, but for a line search that failed.
     if last is not None and np.array_equal(last[0], result.x):
         return Descent(end, tuple(values), last[1])
-    return Descent(end, tuple(values), engine.statistics(end.W, end.b, columns))
+    return Descent(end, tuple(values), evaluate(end))

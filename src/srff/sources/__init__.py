@@ -7,7 +7,8 @@ from typing import Any
 from srff.sources.arrays import ArraySource
 from srff.sources.base import BadValue, Chunk, Piece, Source
 from srff.sources.blocks import BlockSource
-from srff.sources.dask import DaskSource, is_dask
+from srff.sources.dask import DaskSource, is_dask, is_names
+from srff.sources.learning import Learned, source_encoding
 from srff.sources.tables import TableSource
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "BlockSource",
     "Chunk",
     "DaskSource",
+    "Learned",
     "Piece",
     "Source",
     "TableSource",
     "as_source",
+    "source_encoding",
 ]
 
 
@@ -32,8 +35,10 @@ def as_source(X: Any, y: Any, sample_weight: Any = None) -> Source | None:
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X)
     ):
-        if not isinstance(y, str):
-            raise ValueError(f"y={y!r} must be the name of the target's column in the files.")
+        if not isinstance(y, str) and not is_names(y):
+            raise ValueError(
+                f"y={y!r} must be the name of the target's column in the files, or a list of such."
+            )
         if sample_weight is not None and not isinstance(sample_weight, str):
             raise ValueError("sample_weight must be the name of a column in the files, or None.")
         return TableSource(X, y, sample_weight)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.sources.base import CHUNK_ROWS, Chunk, Source
+from srff.sources.base import CHUNK_ROWS, Chunk, Raw, Source
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class ArrayPiece:
             X = self.X[rows] if columns is None else self.X[rows, columns]
             yield Chunk(X, self.Y[rows], None if self.weight is None else self.weight[rows])
 
+    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+        """The rows."""
+        for chunk in self.chunks(columns):
+            yield Raw(chunk.X, chunk.Y, chunk.weight)
+
 
 PIECE_ROWS = 16_384
 
@@ -42,6 +47,7 @@ class ArraySource(Source):
 
     def __init__(self, X: Any, Y: np.ndarray, weight: np.ndarray | None = None) -> None:
         self.n_rows, self.n_features = X.shape
+        self.n_targets = Y.shape[1]
         self._data = X, Y, weight
 
     def pieces(self) -> Iterator[ArrayPiece]:
@@ -50,3 +56,27 @@ class ArraySource(Source):
         for i in range(0, X.shape[0], PIECE_ROWS):
             rows = slice(i, i + PIECE_ROWS)
             yield ArrayPiece(X[rows], Y[rows], None if weight is None else weight[rows], i)
+
+
+@dataclass(frozen=True)
+class FramePiece:
+    """Rows of a frame, or of an array of anything."""
+
+    X: Any
+    y: Any
+    weight: np.ndarray | None
+    name: str
+
+    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+        """The rows."""
+        X = self.X if columns is None else some_columns(self.X, columns)
+        for i in range(0, self.y.shape[0], CHUNK_ROWS):
+            rows = slice(i, i + CHUNK_ROWS)
+            weight = None if self.weight is None else self.weight[rows]
+            y = self.y.iloc[rows] if hasattr(self.y, "iloc") else self.y[rows]
+            yield Raw(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y, weight)
+
+
+def some_columns(X: Any, columns: np.ndarray) -> Any:
+    """Columns of a pandas or polars frame, or of an array."""
+    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]

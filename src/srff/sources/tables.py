@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from srff.sources.base import CHUNK_ROWS, Chunk, Source
+from srff.frames import CATEGORY, NUMBER, arrow_kind
+from srff.sources.base import CHUNK_ROWS, Chunk, Raw, Source
 
 FORMATS = {
     ".parquet": "parquet",
@@ -24,15 +25,23 @@ FORMATS = {
 BUFFER_BYTES = 2**16
 """Bytes of a column of a Parquet file that are read at a time."""
 
+Rows = TypeVar("Rows")
+
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
 class TableSource(Source):
-    """Tables of numbers in files, all with the same columns, in any order of them."""
+    """Tables in files, all with the same columns, in any order of them.
 
-    def __init__(self, paths: Any, target: str, weight: str | None = None) -> None:
+    ``target`` is the name of the target's column, or a list of such.  Text is read by
+    :meth:`learn` and :meth:`mapped`; :meth:`pieces` are of numbers alone.
+    """
+
+    def __init__(self, paths: Any, target: str | Sequence[str], weight: str | None = None) -> None:
         self._files = [(path, file_state(path)) for path in expanded(paths)]
-        self._target, self._weight = target, weight
+        self._targets = (target,) if isinstance(target, str) else tuple(target)
+        self.n_targets, self._weight = len(self._targets), weight
+        self._types: dict[str, tuple[str, Any]] = {}
         self._pieces: list[TablePiece] = []
         dataset = _import_dataset()
         counts: list[int | None] = []
@@ -60,7 +69,9 @@ class TableSource(Source):
                     ]
                 for name, batches in groups:
                     assert self.names is not None
-                    piece = TablePiece(name, batches, self.names, target, weight, self._dtype)
+                    piece = TablePiece(
+                        name, batches, self.names, self._targets, weight, self._dtype
+                    )
                     self._pieces.append(piece)
         self.n_rows = None if None in counts else sum(c for c in counts if c is not None)
 
@@ -69,26 +80,58 @@ class TableSource(Source):
         import pyarrow as pa
 
         if self.names is None:
-            taken = {self._target, self._weight}
+            taken = {*self._targets, self._weight}
             self.names = tuple(name for name in schema.names if name not in taken)
             self.n_features = len(self.names)
             single = all(schema.field(n).type == pa.float32() for n in self.names)
             self._dtype = np.dtype(np.float32 if single else np.float64)
             if not self.names:
                 raise ValueError(f"{path}: there is no column beside the target.")
-        for name in (*self.names, self._target, *([self._weight] if self._weight else [])):
+        for name in (*self.names, *self._targets, *([self._weight] if self._weight else [])):
             if schema.names.count(name) != 1:
                 found = "more than one column" if name in schema.names else "no column"
                 raise ValueError(f"{path}: there is {found} {name!r}.")
-            kind = schema.field(name).type
-            t = pa.types
-            if not any(
-                is_(kind) for is_ in (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal)
-            ):
-                raise ValueError(f"{path}: column {name!r} holds {kind}, not numbers.")
+            dtype = schema.field(name).type
+            kind = arrow_kind(dtype)
+            if kind == str(dtype) or (kind == CATEGORY and name == self._weight):
+                raise ValueError(f"{path}: column {name!r} holds {dtype}, not numbers.")
+            if pa.types.is_null(dtype):
+                continue  # a column without values is of any kind
+            before = self._types.setdefault(name, (kind, f"{path}: column {name!r} holds {dtype}"))
+            if (kind == CATEGORY) != (before[0] == CATEGORY):
+                accepted = "text" if before[0] == CATEGORY else "numbers"
+                raise ValueError(f"{path}: column {name!r} holds {dtype}, not {accepted}.")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """By the types in the files."""
+        return self._kinds(self.names or ())
+
+    @property
+    def target_kinds(self) -> tuple[str, ...]:
+        """By the types in the files."""
+        return self._kinds(self._targets)
+
+    def _kinds(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._types[name][0] if name in self._types else NUMBER for name in names)
 
     def pieces(self) -> list[TablePiece]:
-        """Row groups of Parquet files, whole files of other kinds."""
+        """Row groups of Parquet files, whole files of other kinds; an error if there is text."""
+        self._refuse_text(self._types)
+        return self.raw_pieces()
+
+    def refuse_text_targets(self) -> None:
+        """Raise an error that names file and column."""
+        self._refuse_text(self._targets)
+
+    def _refuse_text(self, names: Iterable[str]) -> None:
+        for name in names:
+            kind, where = self._types.get(name, (NUMBER, ""))
+            if kind == CATEGORY:
+                raise ValueError(f"{where}, not numbers.")
+
+    def raw_pieces(self) -> list[TablePiece]:
+        """The same, text or not."""
         for path, state in self._files:
             if file_state(path) != state:
                 raise ValueError(f"{path}: the file has changed since the fit began.")
@@ -143,39 +186,64 @@ class TablePiece:
     name: str
     batches: Any = field(repr=False)
     inputs: tuple[str, ...] = field(repr=False)
-    target: str = field(repr=False)
+    target: str | tuple[str, ...] = field(repr=False)
     weight: str | None = field(repr=False)
     dtype: np.dtype = field(repr=False)
 
     def chunks(self, columns: np.ndarray | None = None) -> Iterator[Chunk]:
         """The rows, read as they are asked for; no other column is read."""
-        inputs = self.inputs if columns is None else [self.inputs[i] for i in columns]
-        wanted = [*inputs, self.target, *([self.weight] if self.weight else [])]
+        inputs = self._inputs(columns)
+
+        def chunk(batch: Any) -> Chunk:
+            X, Y = matrix(batch, inputs, self.dtype), matrix(batch, self._targets)
+            return Chunk(X, Y, self._weights(batch))
+
+        return self._read(inputs, chunk)
+
+    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+        """The rows as batches of pyarrow."""
+        inputs = self._inputs(columns)
+
+        def raw(batch: Any) -> Raw:
+            return Raw(batch.select(inputs), batch.select(self._targets), self._weights(batch))
+
+        return self._read(inputs, raw)
+
+    @property
+    def _targets(self) -> list[str]:
+        return [self.target] if isinstance(self.target, str) else list(self.target)
+
+    def _inputs(self, columns: np.ndarray | None) -> list[str]:
+        return list(self.inputs if columns is None else [self.inputs[i] for i in columns])
+
+    def _weights(self, batch: Any) -> np.ndarray | None:
+        return numbers(batch, self.weight) if self.weight else None
+
+    def _read(self, inputs: list[str], made: Callable[[Any], Rows]) -> Iterator[Rows]:
+        wanted = [*inputs, *self._targets, *([self.weight] if self.weight else [])]
         try:
             for batch in self.batches(wanted):
                 if batch.num_rows:
-                    yield self._chunk(batch, inputs)
+                    yield made(batch)
         except (OSError, ValueError) as error:
             if type(error) is ValueError and str(error).startswith(self.name):
                 raise
             raise ValueError(f"{self.name}: cannot be read: {error}") from None
 
-    def _chunk(self, batch: Any, inputs: Sequence[str]) -> Chunk:
-        X = matrix(batch, inputs, self.dtype)
-        weight = numbers(batch, self.weight) if self.weight else None
-        return Chunk(X, numbers(batch, self.target)[:, None], weight)
-
 
 def _numbers_as_double(schema: Any) -> Any:
-    """The csv format with whole numbers as floats.
+    """The csv format with whole numbers as floats, and text that is empty or NA as missing.
 
-    pyarrow takes a column's type from the first rows: later ones may have a fraction.
+    pyarrow takes a column's type from the first rows: later ones may have a fraction, and a column
+    without values there may have some.
     """
     import pyarrow as pa
     from pyarrow import csv, dataset
 
-    types = {f.name: pa.float64() for f in schema if pa.types.is_integer(f.type)}
-    return dataset.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types))
+    t = pa.types
+    types = {f.name: pa.float64() for f in schema if t.is_integer(f.type) or t.is_null(f.type)}
+    options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    return dataset.CsvFileFormat(convert_options=options)
 
 
 def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
