@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff import features, parameters
 from srff.arrays import HostScoreMixin, to_host
-from srff.encoding import Encoding, learn_encoding
+from srff.encoding import Encoding, Outcome, learn_encoding
 from srff.engines import BlockPlan, parse_memory
 from srff.engines.base import standardised_inputs
 from srff.engines.plan import shards
@@ -21,12 +21,14 @@ from srff.frames import Levels, coded, has_categories, learn_levels
 from srff.groups import Units, parse_groups
 from srff.journal import NO_JOURNAL, DiskJournal, Journal, described
 from srff.kernels import get_kernel
-from srff.layouts import Layout, Pair, array_layout, source_layout
+from srff.layouts import STREAM_ROWS, Layout, Pair, array_layout, source_layout
 from srff.losses import SQUARED, Loss
 from srff.models import Model, path_table, refitted
 from srff.problem import FLOAT64_ROWS, Joint, Problem, assemble
 from srff.progress import Callback, reporting
 from srff.sources import Source, as_source
+from srff.sources.base import anything, whole
+from srff.sources.learning import Learned, source_encoding
 from srff.threads import Threads, count_threads, one_blas_thread
 
 
@@ -201,14 +203,26 @@ collection or None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """A table with categories or gaps: what becomes of each column, and the encoded rows."""
         validate_data(self, X, skip_check_array=True)
-        names = getattr(self, "feature_names_in_", None)
-        parameters.check_names(names)
-        self.levels_ = levels = learn_levels(X, self.categorical_features)
+        parameters.check_names(getattr(self, "feature_names_in_", None))
+        levels = learn_levels(X, self.categorical_features)
         X = coded(X, levels)
         X, Y, weight = self._weighted(X, self._check_y(X, y), sample_weight)
         if X.shape[0] < 2:
             raise ValueError(f"Found {X.shape[0]} row(s) while a minimum of 2 is required.")
-        self.encoding_, X = learn_encoding(
+        return self._encoded(X, Y, levels, weight, rng), Y, weight
+
+    def _encoded(
+        self,
+        X: np.ndarray,
+        Y: np.ndarray,
+        levels: Levels,
+        weight: np.ndarray | None,
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
+        """Coded rows encoded, as they are to be from now on."""
+        names = getattr(self, "feature_names_in_", None)
+        self.levels_ = levels
+        self.encoding_, rows = learn_encoding(
             X,
             Y,
             levels,
@@ -218,7 +232,7 @@ collection or None
             random_state=rng.randint(2**31),
             names=None if names is None else [str(name) for name in names],
         )
-        return X, Y, weight
+        return rows
 
     def _weighted(
         self, X: Any, y: np.ndarray, sample_weight: Any
@@ -233,10 +247,29 @@ collection or None
     def _source_rows(
         self, source: Source, rng: np.random.RandomState, n_threads: int, limit: float | None
     ) -> Layout:
-        """The rows of files, blocks or a Dask collection."""
+        """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
         self._take_names(source)
         self._no_encoding()
-        return source_layout(source, rng, self._check_validation(), n_threads, limit)
+        learned = source.learn(
+            self._has_classes(), self.categorical_features, self.missing, n_threads
+        )
+        outcome = self._learn_source_targets(source, learned)
+        numbers = all(level is None for level in learned.levels) and self.missing == "error"
+        if numbers and outcome is None:
+            return source_layout(source, rng, self._check_validation(), n_threads, limit)
+        if numbers:
+            mapped = source.mapped(None, outcome, learned)
+            return source_layout(mapped, rng, self._check_validation(), n_threads, limit)
+        few = whole(source.mapped(None, outcome, learned), STREAM_ROWS, anything)
+        if few is not None:
+            X, Y, weight = few
+            X = self._encoded(X, Y, learned.levels, weight, rng)
+            validation = self._check_validation()
+            return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
+        self.levels_ = learned.levels
+        self.encoding_ = source_encoding(learned, self.categories, self.missing)
+        mapped = source.mapped(self.encoding_, outcome, learned)
+        return source_layout(mapped, rng, self._check_validation(), n_threads, limit)
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -270,6 +303,14 @@ collection or None
         self, y: np.ndarray, weight: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Targets of the fit as columns of float64, and weights."""
+
+    def _has_classes(self) -> bool:
+        """Whether targets are labels of classes."""
+        return False
+
+    @abstractmethod
+    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome | None:
+        """What the targets of a source are; how labels become numbers, if they are labels."""
 
     @abstractmethod
     def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -469,6 +510,10 @@ class RandomFeatureRegressor(HostScoreMixin, RandomFeatureModel):
         Y, _ = self._known_targets(y)
         parameters.check_target_weights(self.target_weights, Y.shape[1])
         return Y, weight
+
+    def _learn_source_targets(self, source: Source, learned: Learned) -> None:
+        self.n_targets_ = None if source.n_targets == 1 else source.n_targets
+        parameters.check_target_weights(self.target_weights, source.n_targets)
 
     def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         Y = y.astype(np.float64)

@@ -15,6 +15,8 @@ from srff.losses import Loss, chances, class_loss, log_chances
 from srff.parameters import is_number
 from srff.progress import Callback
 from srff.selecting import SelectingModel
+from srff.sources import Source
+from srff.sources.learning import Learned
 
 
 class SRFFClassifier(HostAccuracyMixin, SelectingModel):
@@ -320,6 +322,16 @@ default="gaussian"
         if self.class_weight is not None:
             weights = _class_weights(self.class_weight, self.classes_, counts)
         self._outcome = Outcome(self.classes_.size, weights)
+
+    def _has_classes(self) -> bool:
+        return True
+
+    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome:
+        assert learned.classes is not None
+        assert learned.class_weight is not None
+        self.classes_ = learned.classes
+        self._learn_classes(learned.class_weight)
+        return self._outcome
 
     def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         codes = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)

@@ -203,7 +203,9 @@ class Poisson(Loss):
         """``y log(y / exp f) - (y - exp f)``."""
         xp = array_namespace(F)
         positive = xp.where(Y > 0, Y, xp.ones_like(Y))
-        return xp.sum(xp.exp(F) - Y * F + Y * xp.log(positive) - Y, axis=1)
+        # As y (exp d - 1 - d), which rounding does not bring below zero.
+        d = F - xp.log(positive)
+        return xp.sum(xp.where(Y > 0, positive * (xp.expm1(d) - d), xp.exp(F)), axis=1)
 
     def slope(self, Y: Array, F: Array) -> Array:
         """``exp f - y``."""

@@ -22,8 +22,9 @@ from srff.features import Prediction
 from srff.losses import Loss
 
 MAX_STEPS = 100
-TOLERANCE = 1e-6
-"""A solve ends when a step promises less than this share of the objective."""
+TOLERANCE, LITTLE = 1e-6, 1e-2
+"""A solve ends when a step promises less than this share of the objective, or of ``LITTLE`` if that
+is more: nobody cares for the digits of a log loss near zero."""
 
 HISTORY = 20
 """Steps that correct the second derivative."""
@@ -115,7 +116,7 @@ def newton(
     for _ in range(MAX_STEPS):
         step = _direction(slope, factor, pairs)
         promise = float(np.sum(slope * step))
-        if promise <= 2 * TOLERANCE * value:
+        if promise <= 2 * TOLERANCE * max(value, LITTLE):
             break
         length = 1.0
         while True:
@@ -135,9 +136,8 @@ def newton(
             continue
         g = g + penalty * trial
         pairs = [*pairs[1 - HISTORY :], (trial - x, g - slope)]
-        gain = value - new_value
         x, value, mean, slope, age = trial, new_value, new_mean, g, age + 1
-        if age >= AGE and promise > 2 * TOLERANCE * value and gain > 0.0:
+        if age >= AGE:
             mean, slope, factor = taken(x)
             age = 0
     return Solution(x[:-1], x[-1], value, mean)

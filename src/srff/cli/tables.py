@@ -1,7 +1,7 @@
 """Tables as users have them: which columns can be inputs, what is missing, rows in batches.
 
-:mod:`srff.sources.tables` reads tables of numbers and refuses others; here a table may hold text,
-dates and gaps, and each is named.
+:mod:`srff.sources.tables` reads tables of numbers and categories and refuses others; here a table
+may hold dates, names of rows and gaps too, and each is named.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from srff.cli.errors import Refusal, WrongUse, listed, one_line, shown
+from srff.frames import BOOLEAN, CATEGORY, NUMBER, arrow_kind
 from srff.sources.base import CHUNK_ROWS, Source
 from srff.sources.tables import (
     RowGroup,
@@ -38,6 +39,15 @@ FIRST_BYTES = 2**16
 SMALLEST = 1e-300
 """A target whose values differ by less has too few digits to learn from."""
 
+MOST_LEVELS = 1000
+"""Different texts of a column above which it is no input."""
+
+OFTEN = 0.5
+"""Different texts for each row above which a column names the rows."""
+
+FEW = 20
+"""Different values of a target above which nobody would call them classes."""
+
 INDEX = re.compile(r"|Unnamed: 0|__index_level_\d+__")
 """What pandas calls the index of a frame in a file; a row's number must not become an input."""
 
@@ -53,11 +63,19 @@ class File:
     """What errors call it."""
     names: list[str]
     unfit: dict[str, str]
-    """Why a column's values are not numbers."""
+    """Why a column's values are neither numbers nor categories."""
     types: dict[str, Any]
     """The types to read columns of text files as; those of the file for other kinds."""
     pieces: list[tuple[str, Batches]]
     state: tuple[int, int]
+    is_text: bool = False
+    """Whether types were read off the first rows."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """A text of a column of a text file that holds such."""
+
+    def kind(self, name: str) -> str:
+        """What a column is read as: see :mod:`srff.frames`."""
+        return arrow_kind(self.types[name])
 
 
 class Table:
@@ -67,10 +85,42 @@ class Table:
         self.files = files
         self.names = files[0].names
         self.label = files[0].label if len(files) == 1 else f"{files[0].label} and others"
+        for name in self.names:
+            holders = [file for file in files if name in file.types]
+            if any(file.kind(name) == CATEGORY for file in holders):
+                self.read_as_text([name])
 
     def unfit(self, name: str) -> str | None:
-        """Why a column's values are not numbers; None if they are."""
-        return next((file.unfit[name] for file in self.files if name in file.unfit), None)
+        """Why a column's values are neither numbers nor categories; None if they are."""
+        found = next((file.unfit[name] for file in self.files if name in file.unfit), None)
+        if found is None and len(kinds := self._kinds(name)) > 1:
+            return f"it holds {listed(sorted(_PLURAL[kind] for kind in kinds))} in different files"
+        return found
+
+    def kind(self, name: str) -> str:
+        """What a column is read as: see :mod:`srff.frames`."""
+        return next(iter(self._kinds(name)), NUMBER)
+
+    def _kinds(self, name: str) -> set[str]:
+        import pyarrow as pa
+
+        # A column without values is of any kind.
+        holders = [file for file in self.files if name in file.types]
+        return {file.kind(name) for file in holders if not pa.types.is_null(file.types[name])}
+
+    def read_as_text(self, names: list[str]) -> None:
+        """Take columns of text files for text, though their first rows look like numbers."""
+        import pyarrow as pa
+
+        for file in self.files:
+            for name in names:
+                if file.is_text and name in file.types and name not in file.unfit:
+                    file.types[name] = pa.string()
+
+    def example(self, name: str) -> str:
+        """What a column holds, in words."""
+        shows = next((f.examples[name] for f in self.files if name in f.examples), None)
+        return f"it holds {_PLURAL[self.kind(name)]}" + (f" such as {shows}" if shows else "")
 
     def pieces(self) -> Iterator[tuple[str, Batches]]:
         """A name for errors and the rows of each piece; an error if a file has changed."""
@@ -95,6 +145,9 @@ class Table:
                     raise Refusal(
                         f"{file.label}: there is more than one column {shown(name)}; rename them."
                     )
+
+
+_PLURAL = {NUMBER: "numbers", BOOLEAN: "true and false", CATEGORY: "text"}
 
 
 @contextmanager
@@ -156,7 +209,7 @@ def _typed_file(path: str, label: str, state: tuple[int, int]) -> File:
     kind = file_format(path)
     data = dataset.dataset(path, format=kind)
     types = dict(zip(data.schema.names, data.schema.types, strict=True))
-    unfit = {name: reason for name, t in types.items() if (reason := _why_not_numbers(t))}
+    unfit = {name: reason for name, t in types.items() if (reason := _why_not_values(t))}
     pieces: list[tuple[str, Batches]] = []
     for fragment in data.get_fragments():
         if kind == "parquet":
@@ -177,18 +230,17 @@ def _guarded(batches: Batches, label: str, kind: str) -> Batches:
     return read
 
 
-def _why_not_numbers(kind: Any) -> str | None:
+def _why_not_values(kind: Any) -> str | None:
+    """Why a column of this type holds neither numbers nor categories."""
     import pyarrow as pa
 
     t = pa.types
-    if any(is_(kind) for is_ in (t.is_integer, t.is_floating, t.is_boolean, t.is_decimal)):
-        return None
     if t.is_null(kind):
         return "it has no values"
     if t.is_dictionary(kind):
-        return "it holds categories"
-    if any(is_(kind) for is_ in (t.is_string, t.is_large_string, t.is_string_view)):
-        return "it holds text"
+        return _why_not_values(kind.value_type)
+    if arrow_kind(kind) in (NUMBER, BOOLEAN, CATEGORY):
+        return None
     if any(is_(kind) for is_ in (t.is_temporal, t.is_date, t.is_time)):
         return "it holds dates or times"
     return f"it holds {one_line(str(kind), 40)}"
@@ -199,7 +251,7 @@ def _text_file(path: str, label: str, state: tuple[int, int]) -> File:
     import pyarrow as pa
 
     delimiter = _delimiter(path)
-    file = File(path, label, [], {}, {}, [], state)
+    file = File(path, label, [], {}, {}, [], state, is_text=True)
     reader = _open_csv(path, delimiter, None, {}, one_column=False)
     file.names = list(reader.schema.names)
     try:
@@ -213,9 +265,11 @@ def _text_file(path: str, label: str, state: tuple[int, int]) -> File:
             file.types[column.name] = pa.float64()
         else:
             file.types[column.name] = column.type
-            reason = _why_not_numbers(column.type)
+            reason = _why_not_values(column.type)
             if reason:
-                file.unfit[column.name] = _with_example(reason, first.column(position))
+                file.unfit[column.name] = reason
+            elif file.kind(column.name) == CATEGORY:
+                file.examples[column.name] = _first_text(first.column(position))
     one_column = len(file.names) == 1
 
     def read(columns: list[str]) -> Iterator[Any]:
@@ -245,7 +299,9 @@ def _open_csv(
         parse_options=csv.ParseOptions(
             delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not one_column
         ),
-        convert_options=csv.ConvertOptions(column_types=types, include_columns=columns),
+        convert_options=csv.ConvertOptions(
+            column_types=types, include_columns=columns, strings_can_be_null=True
+        ),
     )
 
 
@@ -259,16 +315,15 @@ def _delimiter(path: str) -> str:
     return max(DELIMITERS, key=line.count)
 
 
-def _with_example(reason: str, column: Any) -> str:
-    """The reason with the first value that is no number, if it is text."""
-    if reason != "it holds text":
-        return reason
-    for value in column.to_pylist():
+def _first_text(column: Any) -> str:
+    """The first value that is no number, as an error shows it; any if there is none."""
+    texts = [value for value in column.to_pylist() if value is not None]
+    for value in texts:
         try:
-            float(value if value is not None else 0)
+            float(value)
         except ValueError:
-            return f"{reason} such as {shown(value)}"
-    return reason
+            return shown(value)
+    return shown(texts[0]) if texts else "''"
 
 
 def _turned_out_text(file: File, error: Refusal) -> Refusal | None:
@@ -292,14 +347,39 @@ class Seen:
     """Values that are missing, NaN or infinite."""
     low: float = np.inf
     high: float = -np.inf
+    values: set[Any] = field(default_factory=set)
+    """Different values, some more than are of interest at most."""
 
-    def add(self, values: np.ndarray) -> None:
+    def add(self, batch: Any, name: str, most: int) -> None:
         """Some rows."""
-        finite = values[np.isfinite(values)]
-        self.gaps += values.size - finite.size
-        if finite.size:
-            self.low = min(self.low, float(finite.min()))
-            self.high = max(self.high, float(finite.max()))
+        import pyarrow.compute as pc
+
+        there = ~gaps_of(batch, name)
+        self.gaps += there.size - int(there.sum())
+        column = batch.column(batch.schema.get_field_index(name))
+        if arrow_kind(column.type) != CATEGORY:
+            values = numbers(batch, name)[there]
+            if values.size:
+                self.low = min(self.low, float(values.min()))
+                self.high = max(self.high, float(values.max()))
+            if most and len(self.values) <= most:
+                self.values.update(np.unique(values).tolist())
+        elif len(self.values) <= most:
+            self.values.update(pc.unique(column.drop_null()).to_pylist())
+
+    def merge(self, other: Seen) -> None:
+        """What other rows are like."""
+        self.gaps += other.gaps
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.values |= other.values
+
+
+def gaps_of(batch: Any, name: str) -> np.ndarray:
+    """Where a column of a batch has no value, or none that is finite."""
+    column = batch.column(batch.schema.get_field_index(name))
+    if arrow_kind(column.type) == CATEGORY:
+        return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+    return ~np.isfinite(numbers(batch, name))
 
 
 @dataclass
@@ -310,13 +390,19 @@ class Inspection:
     inputs: list[str]
     dropped: dict[str, str]
     """Why a column is not an input."""
+    categories: list[str]
+    """Inputs that are text or categories."""
+    n_values: int
+    """Different values of the (first) target, or more than are counted."""
     gaps: dict[str, int] = field(default_factory=dict)
     """Missing or infinite values of the inputs, the target and the weight that have any."""
 
 
-def inspect(table: Table, target: str, weight: str | None, drop: list[str]) -> Inspection:
+def inspect(
+    table: Table, targets: list[str], weight: str | None, drop: list[str], classes: bool = False
+) -> Inspection:
     """One pass over a table: which columns can be inputs, and where values are missing."""
-    taken = [target, *([weight] if weight else [])]
+    taken = [*targets, *([weight] if weight else [])]
     candidates = [name for name in table.names if name not in taken and name not in drop]
     table.check_columns([*taken, *candidates])
     dropped = dict.fromkeys((name for name in table.names if name in drop), "as asked")
@@ -326,33 +412,42 @@ def inspect(table: Table, target: str, weight: str | None, drop: list[str]) -> I
     seen: dict[str, Seen] = {}
     n_rows = 0
     for file in table.files:
-        n_rows += _see(file, taken, candidates, seen)
+        n_rows += _see(file, taken, candidates, seen, targets[0])
     for name in taken:
         reason = table.unfit(name)
+        if reason is None and table.kind(name) == CATEGORY and not (classes and name != weight):
+            reason = table.example(name)
         if reason:
             raise Refusal(f"{table.label}: column {shown(name)} cannot be used: {reason}.")
     if n_rows < 2:
         raise Refusal(f"{table.label}: there are {n_rows} rows; at least 2 are needed.")
-    if 0 < seen[target].high / 2 - seen[target].low / 2 < SMALLEST:
-        raise Refusal(
-            f"{table.label}: column {shown(target)} cannot be used: its values differ by less than "
-            f"{SMALLEST:g}; multiply them by a large number."
-        )
+    for name in targets if not classes else []:
+        if 0 < seen[name].high / 2 - seen[name].low / 2 < SMALLEST:
+            raise Refusal(
+                f"{table.label}: column {shown(name)} cannot be used: its values differ by less "
+                f"than {SMALLEST:g}; multiply them by a large number."
+            )
     inputs = []
     for name in candidates:
-        reason = table.unfit(name) or _why_not_input(seen[name], n_rows)
+        reason = table.unfit(name) or _why_not_input(seen[name], table.kind(name), n_rows)
         if reason:
             dropped[name] = reason
         else:
             inputs.append(name)
     gaps = {name: seen[name].gaps for name in [*taken, *inputs] if seen[name].gaps}
-    return Inspection(n_rows, inputs, dropped, gaps)
+    categories = [name for name in inputs if table.kind(name) == CATEGORY]
+    return Inspection(n_rows, inputs, dropped, categories, len(seen[targets[0]].values), gaps)
 
 
-def _see(file: File, taken: list[str], candidates: list[str], seen: dict[str, Seen]) -> int:
+def _see(
+    file: File, taken: list[str], candidates: list[str], seen: dict[str, Seen], target: str
+) -> int:
     """Look at the rows of a file; again from its start when a column turns out to be text."""
     while True:
         columns = [name for name in [*taken, *candidates] if name not in file.unfit]
+        most = {name: MOST_LEVELS if file.kind(name) == CATEGORY else 0 for name in columns}
+        if target in most:
+            most[target] = max(most[target], FEW)
         here = {name: Seen() for name in columns}
         n_rows = 0
         try:
@@ -360,76 +455,94 @@ def _see(file: File, taken: list[str], candidates: list[str], seen: dict[str, Se
                 for batch in batches(columns):
                     n_rows += batch.num_rows
                     for name in columns:
-                        here[name].add(numbers(batch, name))
+                        here[name].add(batch, name, most[name])
         except Refusal:
             if any(name in file.unfit for name in columns):
                 continue
             raise
         break
     for name, new in here.items():
-        old = seen.setdefault(name, Seen())
-        old.gaps += new.gaps
-        old.low, old.high = min(old.low, new.low), max(old.high, new.high)
+        seen.setdefault(name, Seen()).merge(new)
     return n_rows
 
 
-def _why_not_input(seen: Seen, n_rows: int) -> str | None:
+def _why_not_input(seen: Seen, kind: str, n_rows: int) -> str | None:
     if seen.gaps == n_rows:
         return "it has no values"
-    if seen.low == seen.high:
+    if kind == CATEGORY:
+        n_levels = len(seen.values)
+        if n_levels == 1:
+            return f"it is {shown(next(iter(seen.values)))} in every row"
+        if n_levels > MOST_LEVELS:
+            return f"it holds more than {MOST_LEVELS:,} different texts"
+        if n_levels > FEW and n_levels > OFTEN * (n_rows - seen.gaps):
+            return f"it names the rows: {n_levels:,} different texts in {n_rows - seen.gaps:,} rows"
+    elif seen.low == seen.high:
+        # A gap tells something too, but there must be something to fill it with.
         return f"it is {seen.low:g} in every row"
     return None
 
 
 class Inputs(Source):
-    """The rows of a table for a fit; ``complete`` leaves out rows with gaps."""
+    """The rows of a table for a fit, without those that have gaps in the ``complete`` columns."""
 
     def __init__(
         self,
         table: Table,
         found: Inspection,
-        target: str,
+        targets: list[str],
         weight: str | None,
-        complete: bool = False,
+        complete: list[str] | None = None,
     ) -> None:
         import pyarrow as pa
 
         self.names = tuple(found.inputs)
-        self.n_features = len(self.names)
+        self.n_features, self.n_targets = len(self.names), len(targets)
         self.n_rows = None if complete else found.n_rows
-        self._table, self._target, self._weight = table, target, weight
+        self._table, self._targets, self._weight = table, tuple(targets), weight
         single = all(f.types[n] == pa.float32() for f in table.files for n in self.names)
         self._dtype = np.dtype(np.float32 if single else np.float64)
-        self._complete = [*self.names, target, *([weight] if weight else [])] if complete else None
+        self._complete = complete
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """By the types in the files."""
+        return tuple(self._table.kind(name) for name in self.names or ())
+
+    @property
+    def target_kinds(self) -> tuple[str, ...]:
+        """By the types in the files."""
+        return tuple(self._table.kind(name) for name in self._targets)
 
     def pieces(self) -> list[TablePiece]:
         """Row groups of Parquet files, whole files of other kinds."""
         assert self.names is not None
         out = []
+        needed = [*self.names, *self._targets, *([self._weight] if self._weight else [])]
         for name, batches in self._table.pieces():
-            if self._complete is not None:
-                batches = _complete_rows(batches, self._complete)
+            if self._complete:
+                batches = _complete_rows(batches, needed, self._complete)
             out.append(
-                TablePiece(name, batches, self.names, self._target, self._weight, self._dtype)
+                TablePiece(name, batches, self.names, self._targets, self._weight, self._dtype)
             )
         return out
 
     def count(self) -> int:
         """The number of rows, by a pass over them."""
         none = np.zeros(0, dtype=np.intp)
-        self.n_rows = sum(c.Y.shape[0] for piece in self.pieces() for c in piece.chunks(none))
+        self.n_rows = sum(c.n_rows for piece in self.pieces() for c in piece.raw(none))
         return self.n_rows
 
 
-def _complete_rows(batches: Batches, needed: list[str]) -> Batches:
-    """The rows that have a finite number in all of these columns."""
+def _complete_rows(batches: Batches, needed: list[str], complete: list[str]) -> Batches:
+    """The rows that have a value in all of some columns."""
     import pyarrow as pa
 
     def read(columns: list[str]) -> Iterator[Any]:
         for batch in batches(needed):
             whole = np.ones(batch.num_rows, dtype=bool)
-            for name in needed:
-                whole &= np.isfinite(numbers(batch, name))
+            for name in complete:
+                whole &= ~gaps_of(batch, name)
             if whole.any():
                 yield batch.filter(pa.array(whole))
 

@@ -27,13 +27,15 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
 
     What is loaded from it predicts the same numbers, bit for bit.  Parameters that are not plain
     data are left out and have their defaults in the loaded model: a ``callback``, a ``validation``
-    pair, a ``RandomState``, a ``checkpoint`` folder, and a ``kernel`` that is neither a name nor an
-    object of :mod:`srff.kernels` (a warning says so).  Of attributes those are kept that the class
-    documents, and what ``set_output`` was given.
+    pair, a ``RandomState``, a ``checkpoint`` folder, and, with a warning, a ``kernel`` that is
+    neither a name nor an object of :mod:`srff.kernels`, a ``loss`` that is none of
+    :mod:`srff.losses`, and an encoder of ``categories`` with settings that are not plain data.  A
+    loss of the user's own whose ``prediction`` is not the identity cannot be saved.  Of attributes
+    those are kept that the class documents, and what ``set_output`` was given.
 
     Parameters
     ----------
-    model : SRFFRegressor, RFFRegressor or a regressor of :mod:`srff.baselines`
+    model : SRFFRegressor, SRFFClassifier, RFFRegressor or a regressor of :mod:`srff.baselines`
         The model.
     path : path
         Where to write it.  The file is there whole or not at all.

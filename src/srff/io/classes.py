@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 
 from srff.baselines import SPAM, Denovas, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
+from srff.classifier import SRFFClassifier
+from srff.encoding import Category, Encoding
 from srff.engines import BlockPlan, parse_memory
 from srff.estimators import RFFRegressor, SRFFRegressor
+from srff.frames import categorical_mask
+from srff.groups import parse_groups
+from srff.io.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
 from srff.io.container import Refused, check_keys, mapping, shown
 from srff.io.kinds import (
     FEATURE,
@@ -27,8 +33,10 @@ from srff.io.kinds import (
     Nothing,
     Number,
     Packed,
+    PerOutput,
     Stored,
     Table,
+    Targets,
     Text,
     Texts,
     Truths,
@@ -41,6 +49,13 @@ OUTPUTS = ("default", "pandas", "polars")
 
 OPTIONAL = {"feature_names_in_"}
 """What a fitted model may lack."""
+
+EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
+"""What a fit that failed leaves."""
+
+FAR = 1e7
+"""Largest distance from the mean, in spreads, of what a category or a gap becomes: over n training
+rows it is at most the root of n."""
 
 
 def described(model: Any) -> tuple[Packed, dict[str, Any]]:
@@ -73,7 +88,8 @@ def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
         raise Refused("fitted is neither true nor false")
     model = unpacked_parameters(CLASSES[name].make, about)
     if output is not None:
-        if not (isinstance(output, str) and output in OUTPUTS and name == "SRFFRegressor"):
+        selects = isinstance(model, SelectorMixin)
+        if not (isinstance(output, str) and output in OUTPUTS and selects):
             raise Refused(f"output is {shown(output)}")
         model.set_output(transform=output)
     stored = Stored(arrays, mapping("values", about["values"]), set(order))
@@ -86,7 +102,7 @@ def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
 def _is_fitted(model: Any) -> bool:
     names = set(CLASSES[NAMES[type(model)]].fitted) - OPTIONAL
     missing = {name for name in names if name not in vars(model)}
-    if missing >= names - {"n_features_in_"}:  # a fit that failed leaves this one
+    if missing >= names - EARLY:
         return False
     if missing:
         listed = ", ".join(sorted(missing))
@@ -139,18 +155,19 @@ class Inner:
 
 
 def _random_features(model: Any) -> None:
-    columns = np.flatnonzero(model.scale_)
-    rows, components = model.frequencies_.shape
-    if columns.size != rows:
-        raise Refused(f"scale_ selects {columns.size} variables, frequencies_ has {rows} rows")
+    columns, components = model.columns_, model.offsets_.size
     if not components:
         raise Refused("it has no components")
+    _check_selection(model)
+    _check_labels(model)
     inputs = model.input_map_
     if isinstance(inputs, Standardise) and not (
         np.array_equal(inputs.center, model.center_[columns])
         and np.array_equal(inputs.spread, model.spread_[columns])
     ):
         raise Refused("input_map_ does not fit center_ and spread_")
+    if model.encoding_ is not None and columns.size:
+        _check_near(inputs, model.encoding_.take(columns))
     dtype, limit = model.block_dtype_, parse_memory(model.memory_limit)
     with np.errstate(over="ignore"):
         _check_bounded("coef_", model.coef_.astype(dtype))
@@ -158,6 +175,55 @@ def _random_features(model: Any) -> None:
         BlockPlan.choose(1, columns.size, components, dtype, memory_limit=limit, squares=False)
     except ValueError as error:
         raise Refused(str(error).removesuffix(".")) from None
+
+
+def _check_selection(model: Any) -> None:
+    """Refuse columns in use of variables that are not selected, and the other way round."""
+    encoding, scale = model.encoding_, model.scale_
+    source = model.columns_ if encoding is None else encoding.source[model.columns_]
+    if not scale[source].all():
+        raise Refused("columns_ has columns whose scale_ is zero")
+    selected = np.unique(source).size
+    # A group may have columns that do not vary: they are selected with it, and not in use.
+    if getattr(model, "groups", None) is None and selected != np.count_nonzero(scale):
+        raise Refused(
+            f"scale_ selects {np.count_nonzero(scale)} variables, columns_ has those of {selected}"
+        )
+
+
+def _check_labels(model: Any) -> None:
+    """Refuse parameters that speak of other columns than those of the model."""
+    size, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    categorical = getattr(model, "categorical_features", None)
+    try:
+        parse_groups(getattr(model, "groups", None), size, names)
+        named = categorical_mask(categorical, size, names)
+    except ValueError as error:
+        raise Refused(str(error).removesuffix(".")) from None
+    for k in np.flatnonzero(named):
+        if model.levels_ is None or model.levels_[k] is None:
+            raise Refused(f"categorical_features names column {k}, which levels_ has as numbers")
+
+
+def _check_near(inputs: Any, encoding: Encoding) -> None:
+    """Refuse what stands for a level or a gap if it is so far out that features would overflow."""
+    if not isinstance(inputs, Standardise):
+        return  # scores are bounded
+    at = 0
+    for column in encoding.columns:
+        here = slice(at, at + column.width)
+        at += column.width
+        if isinstance(column, Category):
+            values = column.table[~np.isnan(column.table[:, 0])]
+        else:
+            center = float(inputs.center[here][0])  # nothing far out where there is no fill
+            number = [center if column.fill is None else column.fill] * column.value
+            marks = [[0.0], [1.0]] if column.indicator else [[]]
+            values = np.array([number + mark for mark in marks])
+        with np.errstate(over="ignore"):
+            far = np.abs((values - inputs.center[here]) / inputs.spread[here])
+        if (far > FAR).any():
+            raise Refused("encoding_ has numbers that are too far from center_")
 
 
 def _check_bounded(name: str, coefficients: np.ndarray, most: float = FINITE) -> None:
@@ -231,14 +297,15 @@ STANDARD: dict[str, Kind] = {"center_": Floats(COLUMNS), "spread_": Floats(COLUM
 
 LINEAR: dict[str, Kind] = {"coef_": Floats(COLUMNS), "alpha_": ANY}
 
-RANDOM_FEATURES: dict[str, Kind] = {
-    **INPUT,
-    **TARGET,
-    **STANDARD,
+_RESULTS: dict[str, Kind] = {
+    "center_": Floats((ENCODED,)),
+    "spread_": Floats((ENCODED,), low=SMALL),
     "scale_": Floats(COLUMNS, low=0.0),
-    "frequencies_": Floats(("selected variables", "components"), -FEATURE, FEATURE),
+    "columns_": Integers(("columns in use",), below=ENCODED),
+    "frequencies_": Floats(("columns in use", "components"), -FEATURE, FEATURE),
     "offsets_": Floats(("components",), -FEATURE, FEATURE),
-    "coef_": Floats(("components",)),
+    "coef_": PerOutput(("components",)),
+    "intercept_": PerOutput(),
     "alpha_": ANY,
     "budget_": Number(low=0.0),
     "objective_": Floats(any_float=True),
@@ -249,6 +316,7 @@ RANDOM_FEATURES: dict[str, Kind] = {
             "inputs": Texts,
             "alpha": Floats,
             "budget": Floats,
+            "loss": Texts,
             "training_error": Floats,
             "validation_error": Floats,
             "n_variables": Integers,
@@ -259,6 +327,7 @@ RANDOM_FEATURES: dict[str, Kind] = {
     ),
     "model_kind_": Text(),
     "validation_error_": ANY,
+    "constant_error_": ANY,
     "input_map_": InputMap(),
     "sigma_": Number(low=0.0, or_none=True),
     "target_spread_": Number(low=0.0),
@@ -267,9 +336,20 @@ RANDOM_FEATURES: dict[str, Kind] = {
     "effective_passes_": Number(low=0.0),
 }
 
+
+def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
+    """In the order of unpacking: what sets a dimension comes before what has it."""
+    tables: dict[str, Kind] = {"levels_": ColumnLevels(), "encoding_": ColumnEncoding()}
+    return {**INPUT, **tables, **outputs, **_RESULTS}
+
+
+REGRESSION = _random_feature_kinds({"n_targets_": Targets()})
+CLASSIFICATION = _random_feature_kinds({"classes_": Classes()})
+
 CLASSES: dict[str, Entry] = {
-    "SRFFRegressor": Entry(SRFFRegressor, RANDOM_FEATURES, _random_features),
-    "RFFRegressor": Entry(RFFRegressor, RANDOM_FEATURES, _random_features),
+    "SRFFRegressor": Entry(SRFFRegressor, REGRESSION, _random_features),
+    "SRFFClassifier": Entry(SRFFClassifier, CLASSIFICATION, _random_features),
+    "RFFRegressor": Entry(RFFRegressor, REGRESSION, _random_features),
     "MeanBaseline": Entry(
         MeanBaseline, {**INPUT, **TARGET, "selected_": Nothing()}, lambda model: None
     ),

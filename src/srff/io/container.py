@@ -22,8 +22,9 @@ import numpy as np
 
 import srff
 
-FORMAT = 1
-"""The format that is written; a change that an older srff cannot read gets the next number."""
+FORMAT = 2
+"""The format that is written; a change that an older srff cannot read, or that keeps this one from
+reading older files, gets the next number."""
 
 LARGEST_HEADER = 2**20
 """Bytes of the longest header: all that grows with the data is in tensors."""
@@ -143,9 +144,10 @@ def _check_format(metadata: Mapping[str, Any]) -> None:
     if not (isinstance(version, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+\-]{0,40}", version)):
         raise Refused("it does not say which srff wrote it")
     if int(found) != FORMAT:
+        other = "or newer" if int(found) > FORMAT else "to be read"
         raise Refused(
             f"it is in format {found}, and srff {srff.__version__} reads format {FORMAT}: it needs "
-            f"srff {version} or newer"
+            f"srff {version} {other}"
         )
 
 

@@ -167,6 +167,20 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """The number of targets, and so of outputs; None if there is one, and it is a vector."""
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        out.values[name] = None if value is None else int(value)
+
+    def unpack(self, name: str, stored: Stored) -> int | None:
+        if stored.values.get(name, 0) is None:
+            stored.value(name)
+            return None
+        return Count(1, "outputs").unpack(name, stored)
+
+
+@dataclass(frozen=True)
 class Text:
     """One line."""
 
@@ -236,6 +250,26 @@ class Floats(Array):
                 accepted = f"{self.low:g} to {self.high:g}"
                 raise Refused(f"{name} has {float(bad[0])!r}; accepted is {accepted}")
         return array
+
+
+@dataclass(frozen=True)
+class PerOutput:
+    """Numbers for each output; where there is one that is a vector, without that dimension.
+
+    A single number is a float, not an array.
+    """
+
+    dimensions: tuple[str, ...] = ()
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        kind: Kind = Floats() if np.ndim(value) else Number()
+        kind.pack(name, value, out)
+
+    def unpack(self, name: str, stored: Stored) -> Any:
+        several = ("outputs",) if "outputs" in stored.sizes else ()
+        dimensions = (*self.dimensions, *several)
+        kind: Kind = Floats(dimensions) if dimensions else Number()
+        return kind.unpack(name, stored)
 
 
 @dataclass(frozen=True)
@@ -332,7 +366,7 @@ class Table:
 
 @dataclass(frozen=True)
 class InputMap:
-    """The map of the selected inputs: see :mod:`srff.transforms`."""
+    """The map of the columns in use: see :mod:`srff.transforms`."""
 
     def pack(self, name: str, value: Any, out: Packed) -> None:
         out.values[name] = value.name
@@ -355,10 +389,10 @@ class InputMap:
         return Quantile(tuple(first), tuple(second))
 
     def _kinds(self, name: str) -> dict[str, Kind]:
-        selected = ("selected variables",)
+        used = ("columns in use",)
         if name == "standard":
-            return {"center": Floats(selected), "spread": Floats(selected, low=SMALL)}
-        return {"knots": Lists(selected), "scores": Lists(selected)}
+            return {"center": Floats(used), "spread": Floats(used, low=SMALL)}
+        return {"knots": Lists(used), "scores": Lists(used)}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from srff import parameters
+from srff import display, parameters
 from srff.plot import style
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ def scales(model: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """The learned scales of the variables, the largest first.
 
     The paper's figure of the sparsity pattern.  Variables of scale zero have no bar; the title
-    says how many there are.
+    says how many there are.  A group of columns has one bar.
 
     Parameters
     ----------
-    model : SRFFRegressor or RFFRegressor
+    model : SRFFRegressor, SRFFClassifier or RFFRegressor
         A fitted model.
     top : int, default=20
         Most bars; fewer are drawn where their names would not fit into the height of ``ax``.
@@ -55,15 +55,18 @@ def scales(model: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """
     style.check_fitted(model, "scale_")
     parameters.check_integer("top", top, 1)
-    scale = np.asarray(model.scale_)
-    order = _largest(scale)
-    ax = style.one_axes(ax, _size(min(top, order.size)))
-    if not order.size:
-        return style.only_say(ax, f"No variable selected: all {scale.size:,} scales are zero")
-    shown = order[: min(top, _capacity(ax))]
-    _draw(ax, scale[shown], style.variable_names(model), shown)
+    used, total = display.selected(model), display.n_entries(model)
+    ax = style.one_axes(ax, _size(min(top, len(used))))
+    what = display.noun(model)
+    if not used:
+        return style.only_say(ax, f"No {display.noun(model, 1)} selected: all scales are zero")
+    shown = used[: min(top, _capacity(ax))]
+    names, firsts = style.variable_names(model), [entry.columns[0] for entry in shown]
+    for entry in shown:
+        names[entry.columns[0]] = entry.described
+    _draw(ax, np.array([entry.scale for entry in shown]), names, np.array(firsts))
     ax.set_xlabel("scale (standardised inputs)")
-    style.title(ax, _scales_title(shown.size, order.size, scale.size))
+    style.title(ax, _scales_title(len(shown), len(used), total, what))
     return ax
 
 
@@ -168,16 +171,16 @@ def _draw(
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
 
 
-def _scales_title(shown: int, selected: int, total: int) -> str:
+def _scales_title(shown: int, selected: int, total: int, what: str = "variables") -> str:
     """How many variables were selected, are drawn, and are zero."""
     zero = total - selected
     if shown < selected:
         rest = f"; {zero:,} are zero" if zero else ""
         return f"The largest {shown:,} of {selected:,} scales above zero{rest}"
     if not zero:
-        return "The only variable selected" if total == 1 else f"All {total:,} variables selected"
+        return "The only variable selected" if total == 1 else f"All {total:,} {what} selected"
     others = "the other one has" if zero == 1 else f"the other {zero:,} have"
-    return f"{selected:,} of {total:,} variables selected; {others} scale zero"
+    return f"{selected:,} of {total:,} {what} selected; {others} scale zero"
 
 
 def _stability_title(counts: np.ndarray, n_fits: int, shown: int) -> str:

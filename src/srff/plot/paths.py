@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from srff import parameters
+from srff import display, parameters
 from srff.plot import style
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDE = 10.0
 """Ratio of the largest to the smallest value above which an axis is logarithmic."""
+
+SCORES = "scores"
+"""The loss that variables are looked for with, in ``path_``; see :class:`srff.losses.Scores`."""
 
 AXES = ("auto", "alpha", "n_variables")
 MANY_VARIABLES = 30
@@ -29,22 +32,24 @@ def path(
     """The models that were compared, and the one that was chosen.
 
     Of an :class:`srff.SRFFPath`, scales and errors along alpha.  Of a fitted model, the validation
-    error of every candidate of ``path_``.
+    error of every candidate of ``path_``.  Where variables were looked for with another loss than
+    the model has (those of a classifier by Brier's score), there are two plots: the search on the
+    left, the models on the variables that were found on the right.
 
     Parameters
     ----------
-    path_or_model : SRFFPath, SRFFRegressor or RFFRegressor
+    path_or_model : SRFFPath, SRFFRegressor, SRFFClassifier or RFFRegressor
         What :func:`srff.srff_path` returned, or a fitted model.
     names : sequence of str or None, default=None
         Names of the variables of an SRFFPath; None is x0, x1, ...
     x : {"auto", "alpha", "n_variables"}, default="auto"
         For a model, what its candidates are set out by; "auto" is alpha where all are of one kind.
-    ax : matplotlib Axes, two of them for an SRFFPath, or None, default=None
-        Where to draw; one Axes is divided for an SRFFPath, None is a new figure.
+    ax : matplotlib Axes, two of them where there are two plots, or None, default=None
+        Where to draw; one Axes is divided where there are two plots, None is a new figure.
 
     Returns
     -------
-    ax : matplotlib Axes, or ndarray of two of them for an SRFFPath
+    ax : matplotlib Axes, or ndarray of two of them
 
     Examples
     --------
@@ -60,8 +65,16 @@ def path(
     parameters.check_choice("x", x, AXES)
     if hasattr(path_or_model, "alphas") and hasattr(path_or_model, "scales"):
         return _along_alpha(path_or_model, names, ax)
-    style.check_fitted(path_or_model, "path_")
-    return _candidates(path_or_model, x, style.one_axes(ax))
+    model = path_or_model
+    style.check_fitted(model, "path_")
+    table = model.path_
+    searched = np.asarray(table.get("loss", table["kind"])) == SCORES
+    if searched.all() or not searched.any():
+        return _candidates(model, x, style.one_axes(ax), np.ones(searched.size, dtype=bool))
+    axes = style.several_axes(ax, 2, 2, (1.4 * style.WIDTH, 0.8 * style.HEIGHT))
+    for axis, rows in zip(axes, (searched, ~searched), strict=True):
+        _candidates(model, x, axis, rows)
+    return axes
 
 
 def convergence(model: Any, *, ax: Axes | None = None) -> Axes:
@@ -69,7 +82,7 @@ def convergence(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model : SRFFRegressor
+    model : SRFFRegressor or SRFFClassifier
         A fitted model.
     ax : matplotlib Axes or None, default=None
         Where to draw; None is a new figure.
@@ -93,7 +106,8 @@ def convergence(model: Any, *, ax: Axes | None = None) -> Axes:
     ax = style.one_axes(ax)
     values = np.asarray(model.objective_, dtype=np.float64)
     if model.model_kind_ == "mean" or values.size < 2:
-        kind = "the mean" if model.model_kind_ == "mean" else "solved at once"
+        mean = model.model_kind_ == "mean"
+        kind = display.constant_model(model) if mean else "solved at once"
         return style.only_say(ax, f"Nothing was iterated: the model is {kind}")
     steps = np.arange(values.size)
     marker = "o" if values.size <= 60 else None
@@ -259,16 +273,20 @@ def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
     return out
 
 
-def _candidates(model: Any, x: str, ax: Axes) -> Axes:
-    """The error of each candidate of a model's search."""
-    table = model.path_
+def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
+    """The errors of some candidates of a model's search, all of one loss."""
+    table = {name: np.asarray(column)[rows] for name, column in model.path_.items()}
+    kinds = table["kind"].astype(str)
+    searched = bool((table.get("loss", kinds) == SCORES).any())
     judged = bool(np.isfinite(table["validation_error"]).any())
     what = "validation" if judged else "training"
-    error = np.asarray(table[f"{what}_error"])
-    kinds = np.asarray(table["kind"]).astype(str)
+    error = table[f"{what}_error"]
     if x == "auto":
-        x = "alpha" if len(set(kinds)) == 1 and np.isfinite(table["alpha"]).all() else "n_variables"
-    places = np.asarray(table[x], dtype=np.float64)
+        x = _axis(model, table, bool(rows.all()))
+    if x == "kind":
+        places = np.unique(kinds, return_inverse=True)[1].astype(np.float64)
+    else:
+        places = table[x].astype(np.float64)
     seen = np.isfinite(error) & np.isfinite(places)
     if not seen.any():
         return style.only_say(ax, "No candidates: there was nothing to learn")
@@ -289,7 +307,7 @@ def _candidates(model: Any, x: str, ax: Axes) -> Axes:
         if hollow.any():
             text = f"{label}, stopped early"
             ax.scatter(places[hollow], error[hollow], facecolors="none", label=text, **look)
-    chosen = chosen_row(model)
+    chosen = _among(rows, chosen_row(model))
     if chosen is not None and seen[chosen]:
         ring: dict[str, Any] = {
             "facecolors": "none",
@@ -301,8 +319,14 @@ def _candidates(model: Any, x: str, ax: Axes) -> Axes:
         style.title(ax, f"{style.plural(error.size, 'candidate')}, chosen: {_described(model)}")
     else:
         style.title(ax, style.plural(error.size, "candidate"))
-    ax.set_ylabel(f"{what} error (RMSE)")
-    _set_out(ax, x, places[seen])
+    ax.set_ylabel(f"{what} {_error_name(model, searched)}")
+    if x == "kind":
+        size = 0.9 * style.text_size(ax)
+        names = np.unique(kinds)
+        ax.set_xticks(range(names.size), names, rotation=30, ha="right", fontsize=size)
+        ax.set_xlim(-0.5, names.size - 0.5)
+    else:
+        _set_out(ax, x, places[seen], display.noun(model))
     if _is_wide(error[seen]):
         style.logarithmic(ax, error[seen])
     style.tidy(ax, grid="y")
@@ -310,11 +334,40 @@ def _candidates(model: Any, x: str, ax: Axes) -> Axes:
     return ax
 
 
+def _axis(model: Any, table: dict[str, np.ndarray], whole: bool) -> str:
+    """What candidates are set out by, if nothing is asked for."""
+    several = len(set(table["kind"].tolist())) > 1
+    if not several and np.isfinite(table["alpha"]).all():
+        return "alpha"
+    if not whole and len(set(table["n_variables"].tolist())) == 1:
+        return "kind"  # the last models are all on the variables that were found
+    return "n_variables"
+
+
+def _error_name(model: Any, searched: bool) -> str:
+    """What an error in ``path_`` is."""
+    if searched:
+        # Of two classes or more, the scores are the indicators less their means.
+        classes = hasattr(model, "classes_")
+        return "error (root of Brier's score)" if classes else "error (RMSE of scores)"
+    short = display.measure(model).short
+    return f"error ({short})" if display.loss_of(model).quadratic else short
+
+
+def _among(rows: np.ndarray, chosen: int | None) -> int | None:
+    """The place of a row among some of the rows."""
+    if chosen is None or not rows[chosen]:
+        return None
+    return int(np.count_nonzero(rows[:chosen]))
+
+
 def chosen_row(model: Any) -> int | None:
     """The row of ``path_`` that became the model; None if none is like it."""
     table, error = model.path_, getattr(model, "validation_error_", np.nan)
     like = (np.asarray(table["kind"]) == model.model_kind_) & ~np.asarray(table["stopped"])
     like &= np.asarray(table["alpha"]) == model.alpha_
+    if model.model_kind_ != "mean" and "loss" in table:
+        like &= np.asarray(table["loss"]) != SCORES
     if np.isfinite(error):
         like &= np.isclose(table["validation_error"], error, rtol=1e-9, atol=0)
     rows = np.flatnonzero(like)
@@ -324,9 +377,9 @@ def chosen_row(model: Any) -> int | None:
 def _described(model: Any) -> str:
     """The kind and the size of the chosen model."""
     if model.model_kind_ == "mean":
-        return "the mean"
-    n_variables = int(np.count_nonzero(model.scale_))
-    return f"{style.plural(n_variables)} ({model.model_kind_})"
+        return display.constant_model(model)
+    count = len(display.selected(model))
+    return f"{count:,} {display.noun(model, count)} ({model.model_kind_})"
 
 
 def _groups(kinds: np.ndarray, budgets: Any) -> list[tuple[str, np.ndarray]]:
@@ -340,7 +393,7 @@ def _groups(kinds: np.ndarray, budgets: Any) -> list[tuple[str, np.ndarray]]:
     return [(kind, kinds == kind) for kind in different]
 
 
-def _set_out(ax: Axes, x: str, places: np.ndarray) -> None:
+def _set_out(ax: Axes, x: str, places: np.ndarray, what: str) -> None:
     """The axis of alpha, or of the number of variables."""
     if x == "alpha":
         ax.set_xlabel("alpha")
@@ -350,7 +403,7 @@ def _set_out(ax: Axes, x: str, places: np.ndarray) -> None:
         ax.set_xlim(10 ** (low - margin), 10 ** (high + margin))
         _powers(ax, places)
         return
-    ax.set_xlabel("variables in the model")
+    ax.set_xlabel(f"{what} in the model")
     if places.max() <= MANY_VARIABLES:
         _whole_numbers(ax)
         ax.set_xlim(min(places.min(), 0.5) - 0.5, places.max() + 0.5)

@@ -229,6 +229,11 @@ def shortened(name: str, letters: int) -> str:
     return f"{name[: letters - 1 - tail]}{ELLIPSIS}{name[-tail:]}"
 
 
+def plain(text: str, letters: int) -> str:
+    """A text of the data that matplotlib draws as it is, its middle left out if it is long."""
+    return shortened(text, letters).replace("$", r"\$")
+
+
 def letters_beside(ax: Axes, share: float = 0.4) -> int:
     """How many letters of a name fit into a share of the axes' width."""
     return max(int(share * room(ax)[0] / (GLYPH * text_size(ax))), 8)
@@ -254,8 +259,7 @@ def check_fitted(model: Any, attribute: str) -> None:
     check_is_fitted(model)
     if not hasattr(model, attribute):
         raise TypeError(
-            f"model must be a fitted SRFFRegressor or RFFRegressor: {type(model).__name__} has no "
-            f"{attribute}."
+            f"model must be a fitted model of srff: {type(model).__name__} has no {attribute}."
         )
 
 

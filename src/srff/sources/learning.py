@@ -51,7 +51,10 @@ SAMPLE_ROWS = 100_000
 """Rows that medians are taken of."""
 
 MOST_LEVELS = 100_000
+"""Levels of a category that are held; more would be a name for each row."""
+
 MOST_CLASSES = 1000
+"""Classes of a target; more would be numbers that are no classes."""
 
 
 @dataclass(frozen=True)
@@ -151,20 +154,20 @@ def learn(
     fixed: list[np.ndarray | None] = [
         np.array([False, True]) if kind == BOOLEAN else None for kind in kinds
     ]
-    open_ = [k for k, kind in enumerate(kinds) if kind == CATEGORY or asked[k]]
-    if not open_ and not classes and missing == "error":
+    unknown = [k for k, kind in enumerate(kinds) if kind == CATEGORY or asked[k]]
+    if not unknown and not classes and missing == "error":
         none = np.zeros(len(kinds), dtype=np.int64)
         return Learned(tuple(fixed), None, None, none, none.astype(float), (None,) * len(kinds))
     wanted = [
         k
         for k, kind in enumerate(kinds)
-        if k in open_ or kind == BOOLEAN or (kind == NUMBER and missing == "impute")
+        if k in unknown or kind == BOOLEAN or (kind == NUMBER and missing == "impute")
     ]
     ask = Ask(
         source.names,
         np.array(wanted, dtype=np.intp),
-        tuple(i for i, k in enumerate(wanted) if k in open_ or kinds[k] == BOOLEAN),
-        tuple(i for i, k in enumerate(wanted) if k not in open_ and kinds[k] == NUMBER),
+        tuple(i for i, k in enumerate(wanted) if k in unknown or kinds[k] == BOOLEAN),
+        tuple(i for i, k in enumerate(wanted) if k not in unknown and kinds[k] == NUMBER),
         classes,
     )
     return _learned(_reduced(_parts(source, ask, n_threads), ask), ask, fixed)
@@ -254,6 +257,7 @@ def _targets(y: Any, ask: Ask) -> tuple[list[Any], np.ndarray]:
         return [], coded(y, (None,) * y.shape[1])
     (column,) = columns_of(y)
     (codes,), (values,) = _plain_factors([column.factorised()])
+    _union((), tuple(values), MOST_CLASSES, "the target")
     return values, codes[:, None]
 
 
@@ -366,7 +370,8 @@ def _learned(found: Found, ask: Ask, fixed: list[np.ndarray | None]) -> Learned:
         order = {c: i for i, c in enumerate(classes.tolist())}
         class_weight = np.zeros(len(order))
         class_weight[[order[c] for c in found.classes]] = found.class_weight
-    levels, sums = list(fixed), _none_of(n)
+    levels = list(fixed)
+    sums: list[LevelSums | None] = [None] * n
     for j, i in enumerate(ask.categories):
         k, values = int(ask.columns[i]), found.values[j]
         known = fixed[k]
@@ -382,10 +387,6 @@ def _learned(found: Found, ask: Ask, fixed: list[np.ndarray | None]) -> Learned:
     for j, i in enumerate(ask.numbers):
         medians[ask.columns[i]] = median(found.sample.X[:, j], found.sample.weight)
     return Learned(tuple(levels), classes, class_weight, n_missing, medians, tuple(sums))
-
-
-def _none_of(n: int) -> list[LevelSums | None]:
-    return [None] * n
 
 
 def _of_some_weight(found: Found) -> Found:
