@@ -23,8 +23,9 @@ X[rng.uniform(size=X.shape) < 0.01] = np.nan  # some values are missing
 quick = SRFFRegressor(n_components=30, max_iter=4, random_state=0)
 
 # %%
-# As the last step. Missing values are refused by srff, so an imputer comes first. A search over
-# settings is rarely needed, alpha and the rest are chosen inside; here is one over the kernel.
+# As the last step. By default missing values are refused by srff, so an imputer comes first
+# (``missing="impute"`` would fill them inside). A search over settings is rarely needed, alpha and
+# the rest are chosen inside; here is one over the kernel.
 pipeline = make_pipeline(SimpleImputer(), quick)
 grid = {"srffregressor__kernel": ["gaussian", "matern32"]}
 search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_root_mean_squared_error").fit(X, y)

@@ -21,7 +21,7 @@ def xp(request):
 
 @pytest.fixture
 def block():
-    """A small block in float64: X, Y (two targets), weight, W, b, a."""
+    """A small block in float64: X, Y (two targets), weight, W, b, a, c."""
     rng = np.random.RandomState(0)
     n, d, D, q = 40, 5, 12, 2
     return {
@@ -31,6 +31,7 @@ def block():
         "W": rng.standard_normal((d, D)),
         "b": rng.uniform(0, 2 * np.pi, D),
         "a": rng.standard_normal((D, q)),
+        "c": rng.standard_normal(q),
     }
 
 

@@ -9,10 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from srff import SRFFRegressor, srff_path
 from srff.constraints import project_simplex
 from srff.datasets import make_se2
+from srff.features import Prediction
 from srff.kernels import Gaussian
+from srff.losses import SQUARED
 from srff.problem import prepare
 from srff.search import RACE, alpha_grid, lowest, search_alternating
-from srff.solvers.alternating import alternating, start
+from srff.solvers.alternating import alternating, first_states
 
 PAPER = {"solver": "alternating", "refine": None, "n_components": 300, "random_state": 0}
 
@@ -35,10 +37,16 @@ def problem(ring):
         yield problem
 
 
+def model(problem, state):
+    W = state.scale[:, None] * problem.E
+    return Prediction(np.arange(len(W)), W, problem.b, state.coef, state.constant)
+
+
 def solve(problem, alpha=1e-3, **options):
-    (state,) = start(problem.training_statistics(problem.scale), problem.scale, np.array([alpha]))
-    settings = {"max_iter": 100, "tol": 1e-6} | options
-    *_, state = alternating(problem.training, problem.E, problem.b, state, **settings)
+    engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
+    (state,) = first_states(engine, loss, E, b, problem.scale, np.array([alpha]), problem.start(b))
+    settings = {"units": problem.units, "max_iter": 100, "tol": 1e-6} | options
+    *_, state = alternating(engine, loss, E, b, state, **settings)
     return state
 
 
@@ -47,7 +55,8 @@ def test_the_objective_never_increases_and_is_the_papers(problem, alpha):
     state = solve(problem, alpha, max_iter=60)
     assert (np.diff(state.objective) <= 0).all()
     # Recomputed from the rows: ||y - Z a||^2 / n + alpha ||a||^2.
-    loss = problem.training.loss(state.scale[:, None] * problem.E, problem.b, state.coef)
+    loss = problem.training.loss(SQUARED, model(problem, state))
+    assert state.training_error == pytest.approx(loss, rel=1e-9)
     assert state.objective[-1] == pytest.approx(loss + alpha * np.sum(state.coef**2), rel=1e-9)
 
 
@@ -68,8 +77,7 @@ def test_the_scales_stay_on_the_simplex(problem):
 def test_it_ends_at_a_stationary_point_of_the_scales(problem):
     state = solve(problem, tol=1e-9, max_iter=1000)
     assert state.converged
-    W = state.scale[:, None] * problem.E
-    _, dW, _ = problem.training.loss_pull_back(W, problem.b, state.coef)
+    _, dW, _ = problem.training.loss_pull_back(SQUARED, model(problem, state))
     slope = np.sum(dW * problem.E, axis=1)
     # At a minimum over the simplex a projected gradient step goes nowhere.
     step = 0.1 * problem.budget / np.linalg.norm(slope)

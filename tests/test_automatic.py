@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from srff import SRFFRegressor, automatic, estimators, finish, problem
+from srff import SRFFRegressor, automatic, finish, problem, selecting
 from srff.datasets import make_se1, make_se2, make_se3
 from srff.kernels import Gaussian
 from srff.progress import Progress
@@ -323,8 +323,8 @@ def test_fewer_rows_for_the_search_than_there_are(monkeypatch):
 
 def test_many_more_features_for_the_last_model(monkeypatch):
     monkeypatch.setattr(problem, "N_COMPONENTS", (20, 30))
-    monkeypatch.setattr(estimators, "N_WIDE", 128)
-    monkeypatch.setattr(estimators, "N_FREE", 50)
+    monkeypatch.setattr(selecting, "N_WIDE", 128)
+    monkeypatch.setattr(selecting, "N_FREE", 50)
     monkeypatch.setattr(finish, "WIDE_FIRST", 64)
     monkeypatch.setattr(finish, "ROWS_A_FREQUENCY", 4)
     model = SRFFRegressor(max_iter=8, random_state=0).fit(X, y)
@@ -337,7 +337,7 @@ def test_many_more_features_for_the_last_model(monkeypatch):
 
 
 def test_a_variable_that_the_elimination_lost_comes_back():
-    settings = automatic.Settings("metric", 8, 1e-5, None, (1.0,), 0, 0)
+    settings = automatic.Settings("metric", 8, 1e-5, None, (1.0,), (0, 0))
     with problem.prepare(
         X,
         y[:, None],
@@ -358,7 +358,16 @@ def test_a_variable_that_the_elimination_lost_comes_back():
             automatic.Scales(np.ones(2), p.E[columns], p.b),
             automatic.low_order_point(p, 2),
         ):
-            lost = automatic.walk(view, engine, point, columns, np.array([1e-3, 1e-4]), "metric")
+            lost = automatic.walk(
+                view,
+                engine,
+                point,
+                columns,
+                np.array([1e-3, 1e-4]),
+                "metric",
+                start=p.start(point.b),
+                loss=p.loss,
+            )
             grown = automatic._grow(p, view, engine, lost, settings, journey)
             assert 0 in grown.columns
             assert {1, 2} <= set(grown.columns)

@@ -30,7 +30,7 @@ QUICKEST = [*QUICK, "--set", "refine=none", "--set", "solver=alternating", "--se
 
 @pytest.fixture(scope="module")
 def frame():
-    """The target depends on a and b; city, day and same cannot be inputs."""
+    """The target depends on a and b; city is a category, day and same cannot be inputs."""
     rng = np.random.RandomState(0)
     table = pandas.DataFrame(rng.standard_normal((250, 5)), columns=list("abcde"))
     table["y"] = np.sin(2 * table.a) + table.b**2 + rng.normal(0, 0.1, 250)
@@ -100,7 +100,7 @@ def test_python_dash_m_is_the_same_command():
 def test_demo_prints_the_variables_and_the_errors(monkeypatch):
     # Fewer features than by default, only to be quick.
     monkeypatch.setattr("srff.problem.N_COMPONENTS", (50, 50))
-    monkeypatch.setattr("srff.estimators.N_WIDE", 128)
+    monkeypatch.setattr("srff.selecting.N_WIDE", 128)
     result = runner.invoke(app, ["demo", "--samples", "600"])
     assert result.exit_code == 0, result.output
     for text in ("SE1", "x7", "kept", "mean of the target", "RFF", "SRFF", "noise", "0.1000"):
@@ -173,13 +173,12 @@ def test_fit_prints_the_variables_and_how_good_the_model_is(here, frame):
     frame.to_csv("t.csv")
     result = srff_("fit", "t.csv", "-t", "y", *QUICK)
     assert result.exit_code == 0, result.output
-    for text in ("variable", "scale", "2 of 5 variables", "validation error", "R", "kind of model"):
+    for text in ("variable", "scale", "2 of 6 variables", "validation error", "R", "kind of model"):
         assert text in result.stdout
     assert Path("model.srff").is_file()
     told = result.stderr
     for text in (
-        "'city'",
-        "text such as 'Bern'",
+        "1 column holds categories: 'city'",
         "'day'",
         "dates",
         "'same'",
@@ -205,8 +204,8 @@ def test_a_pattern_and_standard_input_are_tables_too(here, numbers):
 def test_columns_that_cannot_be_inputs_are_refused_if_strict(here, frame):
     frame.to_parquet("t.parquet")
     result = srff_("fit", "t.parquet", "-t", "y", "--strict", *QUICKEST)
-    assert refused(result, 1, "'city'", "'day'", "'same'")
-    options = [part for name in ("city", "day", "same") for part in ("--drop", name)]
+    assert refused(result, 1, "'day'", "'same'")
+    options = [part for name in ("day", "same") for part in ("--drop", name)]
     assert srff_("fit", "t.parquet", "-t", "y", "--strict", *options, *QUICKEST).exit_code == 0
 
 
@@ -261,7 +260,21 @@ def test_missing_values_are_counted_or_their_rows_left_out(here, numbers):
         (["nothing.csv", "-t", "y"], 2, ["nothing.csv"]),
         (["t.csv", "-t", "Y"], 2, ["'Y'", "'y'"]),
         (["t.csv", "-t", "zzz"], 2, ["'zzz'", "'a'"]),
-        (["t.csv", "-t", "city"], 1, ["'city'", "text"]),
+        (["t.csv", "-t", "city", "--task", "regression"], 1, ["'city'", "text such as 'Bern'"]),
+        (["t.csv", "-t", "day"], 1, ["'day'", "dates"]),
+        (["t.csv", "-t", "city", "-t", "y"], 2, ["2 times", "'city'"]),
+        (["t.csv", "-t", "city", "--loss", "poisson"], 2, ["poisson", "log loss"]),
+        (["t.csv", "-t", "y", "--class-weight", "balanced"], 2, ["--task classification"]),
+        (["t.csv", "-t", "city", "--class-weight", "Bern"], 2, ["Bern", "yes=3"]),
+        (["t.csv", "-t", "city", "--class-weight", "Rom=2", "-q"], 1, ["'Rom'"]),
+        (["t.csv", "-t", "y", "--loss", "cubic"], 2, ["cubic", "poisson"]),
+        (["t.csv", "-t", "y", "--loss", "pinball:2"], 2, ["pinball:2", "quantile"]),
+        (["t.csv", "-t", "y", "--groups", "a,b;zz"], 2, ["--groups", "'zz'"]),
+        (["t.csv", "-t", "y", "--groups", "header.csv"], 2, ["header.csv", "JSON"]),
+        (["t.csv", "-t", "y", "--groups", "numbers.json"], 2, ["lists of names"]),
+        (["t.csv", "-t", "y", "--n-features", "2"], 2, ["n_features_to_select", "refine"]),
+        (["typo.csv", "-t", "y"], 1, ["'y'", "numbers, and text such as 'oops'"]),
+        (["typo.csv", "-t", "word"], 1, ["'word'", "names the rows"]),
         (["t.csv", "-t", "y", "--weight", "y"], 2, ["different"]),
         (["t.csv", "-t", "y", "--drop", "f"], 2, ["--drop", "'f'"]),
         (["t.csv", "-t", "y", "--set", "depth=3"], 2, ["depth", "n_components"]),
@@ -290,6 +303,8 @@ def test_what_cannot_be_done_is_said_in_one_sentence(here, frame, arguments, cod
         "ragged.csv": "a,y\n1,2\n3\n",
         "text.parquet": "no parquet",
         "alone.csv": "y\n1\n2\n",
+        "numbers.json": "[1, 2]",
+        "typo.csv": "a,word,y\n" + "\n".join(f"{i},w{i},{i}.5" for i in range(60)) + "\n1,w,oops\n",
     }.items():
         Path(name).write_text(text)
     before = sorted(os.listdir())
@@ -346,7 +361,12 @@ def test_json_is_one_object_and_nothing_else(here, frame):
     found = json.loads(result.stdout)
     assert {one["name"] for one in found["selected"]} == {"a", "b"}
     assert found["target"] == "y"
-    assert set(found["dropped"]) == {"city", "day", "same"}
+    assert set(found["dropped"]) == {"day", "same"}
+    assert (found["task"], found["categories"], found["error_is"]) == (
+        "regression",
+        ["city"],
+        "RMSE",
+    )
     assert 0 < found["validation_error"] < 0.5
     assert 0.9 < found["r2"] < 1
     assert "city" in result.stderr
@@ -499,7 +519,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(here, numbers, model, monkeypat
     assert refused(srff_("fit", "t.csv", "-t", "y"), 130, "nothing was written")
     result = srff_("fit", "t.csv", "-t", "y", "--checkpoint", "steps")
     assert refused(result, 130, "goes on from steps")
-    monkeypatch.setattr(srff.SRFFRegressor, "predict", stopped)
+    monkeypatch.setattr(srff.SRFFRegressor, "_fill", stopped)
     assert refused(srff_("predict", model, "t.csv", "-o", "p.csv"), 130, "nothing was written")
     assert os.listdir() == ["t.csv"]
 
@@ -554,9 +574,9 @@ def test_an_option_that_is_not_there_is_wrong_use(here):
 
 def test_benchmark_sets_errors_and_times_side_by_side(monkeypatch):
     monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
-    monkeypatch.setattr("srff.estimators.N_WIDE", 32)
-    monkeypatch.setattr("srff.estimators.N_FREE", 0)
-    monkeypatch.setattr("srff.estimators.DESCENT", 3)
+    monkeypatch.setattr("srff.selecting.N_WIDE", 32)
+    monkeypatch.setattr("srff.selecting.N_FREE", 0)
+    monkeypatch.setattr("srff.selecting.DESCENT", 3)
     for arguments in (["--json"], []):
         result = srff_("benchmark", "se1", "--rows", "200", *arguments)
         assert result.exit_code == 0, result.output

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import srff
-from srff import SRFFRegressor
+from srff.selecting import SelectingModel
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -25,7 +25,9 @@ PAGES = sorted(
     for path in [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")]
     if not {*MADE, "_templates"} & set(path.relative_to(DOCS).parts[:-1])
 )
-WITH_CODE = ["index", "start", "extending", *(f"guide/{p.stem}" for p in DOCS.glob("guide/*.md"))]
+WITH_CODE = ["index", "start", *(f"guide/{p.stem}" for p in sorted(DOCS.glob("guide/*.md")))]
+"""Pages whose code is run here; that of ``extending`` has tests of its own."""
+
 BLOCK = re.compile(r"(<!-- not run: [^>]+ -->\s+)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -57,7 +59,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.fixture
 def short_fits(monkeypatch):
     """Fits of few iterations, by default on few rows; what they find is not looked at."""
-    search = SRFFRegressor._search
+    search = SelectingModel._search
 
     def short(self, problem, report):
         given, self.max_iter = self.max_iter, 2
@@ -66,9 +68,9 @@ def short_fits(monkeypatch):
         finally:
             self.max_iter = given
 
-    monkeypatch.setattr(SRFFRegressor, "_search", short)
-    monkeypatch.setattr("srff.estimators.N_WIDE", 30)
-    monkeypatch.setattr("srff.estimators.N_FREE", 30)
+    monkeypatch.setattr(SelectingModel, "_search", short)
+    monkeypatch.setattr("srff.selecting.N_WIDE", 30)
+    monkeypatch.setattr("srff.selecting.N_FREE", 30)
     monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
     monkeypatch.setattr("srff.automatic.SEARCH_ROWS", 500)
     monkeypatch.setattr("srff.automatic.REFINE_ROWS", 500)

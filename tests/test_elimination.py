@@ -20,8 +20,11 @@ from srff.elimination import (
     walk,
 )
 from srff.features import random_features
+from srff.groups import Units
 from srff.kernels import Gaussian
-from srff.models import solved
+from srff.losses import SQUARED
+from srff.models import Member, Model, judged
+from srff.objectives import TrainingLoss
 from srff.problem import prepare
 from srff.solvers.refine import Metric, Scales
 
@@ -52,19 +55,30 @@ def view(problem):
     return problem.views["standard"]
 
 
+def walked(problem, view, point, columns, alphas, kind):
+    return walk(
+        view,
+        view.training(),
+        point,
+        columns,
+        np.array(alphas),
+        kind,
+        start=problem.start(point.b),
+        loss=problem.loss,
+        effort=EFFORT,
+    )
+
+
 @pytest.fixture(scope="module")
 def first(problem, view):
     point = Scales(problem.scale, problem.E, problem.b)
-    alphas = np.array([1e-2, 1e-3, 1e-4])
-    return walk(view, view.training(), point, np.arange(10), alphas, "scales", effort=EFFORT)
+    return walked(problem, view, point, np.arange(10), [1e-2, 1e-3, 1e-4], "scales")
 
 
 @pytest.fixture(scope="module")
 def chosen(problem, view):
-    columns = np.arange(3)
     point = Metric(np.eye(3), problem.E[:3], problem.b)
-    alphas = np.array([1e-2, 1e-3, 1e-4])
-    return walk(view, view.training(), point, columns, alphas, "metric", effort=EFFORT)
+    return walked(problem, view, point, np.arange(3), [1e-2, 1e-3, 1e-4], "metric")
 
 
 def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, view):
@@ -76,37 +90,33 @@ def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, view):
 
 def test_a_walk_keeps_the_best_on_validation(problem, view):
     point = Scales(problem.scale, problem.E, problem.b)
-    engine, columns = view.training(), np.arange(10)
-    alone = [
-        walk(view, engine, point, columns, np.array([alpha]), "scales", effort=EFFORT)
-        for alpha in (1.0, 1e-3)
-    ]
-    both = walk(view, engine, point, columns, np.array([1e-3, 1.0]), "scales", effort=EFFORT)
+    columns = np.arange(10)
+    alone = [walked(problem, view, point, columns, [alpha], "scales") for alpha in (1.0, 1e-3)]
+    both = walked(problem, view, point, columns, [1e-3, 1.0], "scales")
     assert both.validation_error <= alone[0].validation_error
     assert both.alpha in (1.0, 1e-3)
-    assert both.validation_error == pytest.approx(
-        view.validation.loss(both.members[0].W, both.members[0].b, both.members[0].coef, columns)
-    )
+    assert both.validation_error == pytest.approx(view.validation.loss(SQUARED, both.prediction()))
     assert both.objective[-1] <= both.objective[0]
 
 
-def at(view, point, columns, alpha, kind):
-    """The model at a point, solved on all training rows."""
-    S = view.training().statistics(point.W, point.b, columns)
-    return solved(view, point, columns, S, alpha, kind)
+def at(problem, view, point, columns, alpha, kind, engine=None):
+    """The model at a point, solved on all training rows or on those of an engine."""
+    engine = engine or view.training()
+    e = TrainingLoss(alpha).evaluate(engine, point.W, point.b, columns, problem.start(point.b))
+    members = (Member(point.W, point.b, alpha, e.coef, e.constant),)
+    model = Model(kind, "standard", columns, members, SQUARED, point=point, n_rows=engine.n)
+    return judged(model, view.validation)
 
 
 def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
     errors = iter([1.0, 1.05, 1.2, 0.1])
 
-    def solved_at(*place):
-        model = solved(*place)
+    def judged_so(model, validation):
         return replace(model, validation_error=next(errors))
 
-    monkeypatch.setattr("srff.elimination.solved", solved_at)
+    monkeypatch.setattr("srff.elimination.judged", judged_so)
     point = Scales(problem.scale, problem.E, problem.b)
-    alphas = np.array([1e-1, 1e-2, 1e-3, 1e-4])
-    model = walk(view, view.training(), point, np.arange(10), alphas, "scales", effort=EFFORT)
+    model = walked(problem, view, point, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
     assert (model.validation_error, model.alpha) == (1.0, 1e-1)
     assert next(errors) == 0.1  # the last alpha was not tried
 
@@ -139,21 +149,22 @@ def test_errors_far_above_the_best_are_hopeless(first):
 
 
 def test_an_elimination_ends_when_smaller_rivals_are_clearly_better(first):
+    units = Units.single(10)
+
     def of(size, error):
         return replace(first, columns=np.arange(size), validation_error=error)
 
     models = [of(size, 2.0) for size in (10, 7, 5, 4)]
-    assert not behind(models, [])
-    assert behind(models, [of(4, 1.0)])
-    assert not behind(models, [of(5, 1.0)])  # nothing as small as the last was better
-    assert not behind(models, [of(3, 1.9)])  # not clearly
-    assert not behind(models[:3], [of(3, 1.0)])  # too early to tell
+    assert not behind(models, [], units)
+    assert behind(models, [of(4, 1.0)], units)
+    assert not behind(models, [of(5, 1.0)], units)  # nothing as small as the last was better
+    assert not behind(models, [of(3, 1.9)], units)  # not clearly
+    assert not behind(models[:3], [of(3, 1.0)], units)  # too early to tell
 
 
-def test_a_model_grows_on_more_rows_from_where_it_stands(view, chosen):
+def test_a_model_grows_on_more_rows_from_where_it_stands(problem, view, chosen):
     few = view.training(100)
-    S = few.statistics(chosen.point.W, chosen.point.b, chosen.columns)
-    small = solved(view, chosen.point, chosen.columns, S, chosen.alpha, "metric")
+    small = at(problem, view, chosen.point, chosen.columns, chosen.alpha, "metric", few)
     more = grown(view, view.training(), small, small.alpha, EFFORT, lambda: None)
     assert small.n_rows < more.n_rows == view.training().n
     assert more.validation_error < small.validation_error
@@ -168,12 +179,12 @@ def test_the_variables_that_matter_are_the_most_important(view, first):
 def test_a_variable_that_is_missed_comes_before_a_faster_one_that_is_not(problem, view):
     columns = np.array([0, 1, 2, 9])
     point = Scales(np.array([0.5, 0.4, 0.4, 0.6]), problem.E[columns], problem.b)
-    model = at(view, point, columns, 1e-4, "scales")
+    model = at(problem, view, point, columns, 1e-4, "scales")
     assert model.strength().argmax() == 3
     assert importance(view, model).argmax() != 3
 
 
-def plan(**changes):
+def plan(problem, **changes):
     settings = {
         "kinds": ("scales", "metric", "frequencies"),
         "n_components": 30,
@@ -181,51 +192,55 @@ def plan(**changes):
         "n_free": 0,
         "fixed_alpha": False,
         "effort": EFFORT,
-        "kernel": Gaussian(),
-        "rng": np.random.RandomState(0),
+        "problem": replace(problem, rng=np.random.RandomState(0)),
     }
     return finish.Plan(**settings | changes)
 
 
-def test_all_kinds_compete_and_none_reads_other_columns(view, chosen, monkeypatch):
+def test_all_kinds_compete_and_none_reads_other_columns(problem, view, chosen, monkeypatch):
     monkeypatch.setattr(finish, "WIDE_FIRST", 64)
     ticks = []
-    models = finish.finish(view, *[view.training()] * 2, chosen, plan(), lambda: ticks.append(1))
+    models = finish.finish(
+        view, *[view.training()] * 2, chosen, plan(problem), lambda: ticks.append(1)
+    )
     assert [m.columns.tolist() for m in models] == [[0, 1, 2]] * len(models)
     assert ticks
     kinds = {m.kind for m in models}
     assert kinds == {"scales", "metric", "low order", "wide", "frequencies", "blend"}
     for model in models:
-        p = model.prediction()
-        error = view.validation.loss(p.W, p.b, p.a, p.columns)
+        error = view.validation.loss(SQUARED, model.prediction())
         assert model.validation_error == pytest.approx(error, rel=1e-4, abs=1e-6)
     best = min(m.validation_error for m in models[:-1])
     assert models[-1].kind == "blend"
     assert models[-1].validation_error <= best * (1 + 1e-6)
 
 
-def test_a_fixed_alpha_is_that_of_every_kind(view, chosen):
+def test_a_fixed_alpha_is_that_of_every_kind(problem, view, chosen):
     models = finish.finish(
-        view, *[view.training()] * 2, chosen, plan(fixed_alpha=True), lambda: None
+        view, *[view.training()] * 2, chosen, plan(problem, fixed_alpha=True), lambda: None
     )
     assert {m.alpha for model in models for m in model.members} == {chosen.alpha}
 
 
-def test_kinds_that_are_not_asked_for_do_not_compete(view, chosen):
+def test_kinds_that_are_not_asked_for_do_not_compete(problem, view, chosen):
     models = finish.finish(
-        view, *[view.training()] * 2, chosen, plan(kinds=("frequencies",), n_wide=0), lambda: None
+        view,
+        *[view.training()] * 2,
+        chosen,
+        plan(problem, kinds=("frequencies",), n_wide=0),
+        lambda: None,
     )
     assert {m.kind for m in models} == {"frequencies", "blend"}
 
 
 def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen):
-    other = at(view, chosen.point, chosen.columns, 10.0, "metric")
+    other = at(problem, view, chosen.point, chosen.columns, 10.0, "metric")
     mean = finish._mean([chosen, other, chosen], view, "blend")
     U = np.random.RandomState(0).standard_normal((5, 3))
 
     def values(model):
         p = model.prediction()
-        return random_features(U, p.W, p.b) @ p.a
+        return random_features(U, p.W, p.b) @ p.a + p.c
 
     expected = (2 * values(chosen) + values(other)) / 3
     np.testing.assert_allclose(values(mean), expected, rtol=1e-10)
@@ -235,7 +250,7 @@ def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen)
 def test_a_square_metric_has_the_same_distribution(problem, view):
     L = np.random.RandomState(0).standard_normal((2, 5))
     point = Metric(L, problem.E[:5], problem.b)
-    model = at(view, point, np.arange(2), 1e-2, "metric")
+    model = at(problem, view, point, np.arange(2), 1e-2, "metric")
     square = finish._square(model)
     assert square.shape == (2, 2)
     np.testing.assert_allclose(square @ square.T, L @ L.T, rtol=1e-10)

@@ -12,9 +12,12 @@ from srff.engines import BlockPlan, DeviceEngine, LocalEngine, Standardisation, 
 from srff.engines.plan import shards
 from srff.features import Prediction
 from srff.kernels import Gaussian
+from srff.losses import SQUARED, Pinball
 from srff.problem import prepare
 from srff.threads import Threads, one_blas_thread
 from srff.transforms import Standardise
+
+PINBALL = Pinball(0.7, 0.5)
 
 
 @pytest.fixture
@@ -40,17 +43,21 @@ def passes(engine, data, columns=None):
     *_, W, b, a = data
     W = W if columns is None else W[columns]
     s = engine.statistics(W, b, columns)
-    pulled = engine.loss_pull_back(W, b, a, columns)
     general = engine.pull_back(W, b, s.G, s.c, columns)
     taken = np.arange(W.shape[0]) if columns is None else columns
-    models = [Prediction(taken, W, b, a), Prediction(taken[:1], W[:1], b, 2 * a)]
+    c = np.array([0.3])
+    models = [Prediction(taken, W, b, a, c), Prediction(taken[:1], W[:1], b, 2 * a, -c)]
+    units = [np.array([k]) for k in range(taken.size - 2)] + [np.arange(taken.size)[-2:]]
     return [
-        *(s.G, s.c, s.s, s.n, engine.loss(W, b, a, columns)),
-        *pulled,
+        *(s.G, s.c, s.s, s.n, engine.loss(SQUARED, models[0])),
+        *engine.loss_pull_back(SQUARED, models[0]),
         *general,
-        *engine.difference(*models),
-        *engine.permutation_loss(models[0]),
-        engine.residual_products(models),
+        *engine.loss_slope(PINBALL, models[0]),
+        *engine.weighted_statistics(PINBALL, models[0]),
+        *engine.constant_statistics(PINBALL, c),
+        *engine.difference(SQUARED, *models),
+        *engine.permutation_loss(SQUARED, models[0], units),
+        engine.blend_losses(PINBALL, np.array([[1.0, 0.0], [0.3, 0.7]]), models),
     ]
 
 
@@ -64,7 +71,8 @@ def test_sums_are_those_of_the_whole_array(data):
         np.testing.assert_allclose(s.c, Z.T @ (weight[:, None] * V), rtol=1e-10, atol=1e-10)
         assert s.n == pytest.approx(weight.sum())
         expected = np.sum(weight[:, None] * (V - Z @ a) ** 2) / weight.sum()
-        assert engine.loss(W, b, a) == pytest.approx(expected)
+        model = Prediction(np.arange(7), W, b, a, np.zeros(1))
+        assert engine.loss(SQUARED, model) == pytest.approx(expected)
         assert engine.n_passes == 2
 
 
@@ -263,7 +271,10 @@ def test_the_memory_limit_is_kept():
             before = tracemalloc.get_traced_memory()[0]
             tracemalloc.reset_peak()
             problem.training_statistics(problem.scale)
-            problem.training.loss_pull_back(problem.E, problem.b, np.ones((50, 1)))
+            a, c = np.ones((50, 1)), np.zeros(1)
+            model = Prediction(np.arange(d), problem.E, problem.b, a, c)
+            problem.training.loss_pull_back(SQUARED, model)
+            problem.training.weighted_statistics(PINBALL, model)
             peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

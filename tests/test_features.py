@@ -7,6 +7,7 @@ import pytest
 
 from srff import features
 from srff.kernels import Gaussian, Laplace, Matern
+from srff.losses import SQUARED, Pinball
 
 
 def affine(X, W, b):
@@ -17,8 +18,8 @@ def affine(X, W, b):
 def on(xp, block, *names):
     """Arrays of the block in an array library; ``X1`` and ``V`` are its affine form."""
     X1, V = affine(block["X"], block["W"], block["b"])
-    block = block | {"X1": X1, "V": V}
-    return [None if block[n] is None else xp.asarray(block[n]) for n in names]
+    block = block | {"X1": X1, "V": V, "loss": SQUARED}
+    return [xp.asarray(v) if isinstance(v := block[n], np.ndarray) else v for n in names]
 
 
 def direct_features(X, W, b):
@@ -39,7 +40,7 @@ def test_features_follow_the_formula_in_every_array_library(xp, block):
 def test_statistics_are_the_weighted_second_moments(xp, block, weighted):
     if not weighted:
         block["weight"] = None
-    G, c, s = features.statistics(*on(xp, block, "X1", "Y", "weight", "V"))
+    G, c, s = features.statistics(*on(xp, block, "X1", "Y", "weight", "loss", "V"))
     Z = direct_features(block["X"], block["W"], block["b"])
     w = block["weight"] if weighted else np.ones(len(Z))
     np.testing.assert_allclose(np.asarray(G), Z.T @ np.diag(w) @ Z, rtol=1e-12, atol=1e-14)
@@ -52,14 +53,15 @@ def test_statistics_are_the_weighted_second_moments(xp, block, weighted):
 def test_loss_and_its_derivative_agree_with_central_differences(xp, block, weighted, targets):
     if not weighted:
         block["weight"] = None
-    block["Y"], block["a"] = block["Y"][:, :targets], block["a"][:, :targets]
-    value, dV = features.loss_pull_back(*on(xp, block, "X1", "Y", "weight", "V", "a"))
+    block |= {name: block[name][:, :targets] for name in ("Y", "a")}
+    block["c"] = block["c"][:targets]
+    value, dV = features.loss_pull_back(*on(xp, block, "X1", "Y", "weight", "loss", "V", "a", "c"))
     dW, db = np.asarray(dV)[:-1], np.asarray(dV)[-1]
-    (alone,) = features.loss(*on(xp, block, "X1", "Y", "weight", "V", "a"))
+    (alone,) = features.loss(*on(xp, block, "X1", "Y", "weight", "loss", "V", "a", "c"))
     np.testing.assert_allclose(float(value), float(alone), rtol=1e-12)
 
     def loss(W, b=block["b"]):
-        r = block["Y"] - direct_features(block["X"], W, b) @ block["a"]
+        r = block["Y"] - direct_features(block["X"], W, b) @ block["a"] - block["c"]
         w = block["weight"] if weighted else np.ones(len(r))
         return np.sum(w[:, None] * r**2)
 
@@ -80,10 +82,10 @@ def test_pull_back_agrees_with_central_differences_for_any_function_of_the_stati
         Y = block["Y"] * np.sqrt(block["weight"])[:, None]
         return np.sum(np.sin(P * (Z.T @ Z))) + np.sum(Q * (Z.T @ Y) ** 2)
 
-    G, c, _ = features.statistics(*on(np, block, "X1", "Y", "weight", "V"))
+    G, c, _ = features.statistics(*on(np, block, "X1", "Y", "weight", "loss", "V"))
     dG = P * np.cos(P * G)
     block["dG"], block["dc"] = (dG + dG.T) / 2, 2 * Q * c
-    (dV,) = features.pull_back(*on(xp, block, "X1", "Y", "weight", "V", "dG", "dc"))
+    (dV,) = features.pull_back(*on(xp, block, "X1", "Y", "weight", "loss", "V", "dG", "dc"))
     dW, db = np.asarray(dV)[:-1], np.asarray(dV)[-1]
     assert relative_error(dW, central_differences(objective, block["W"])) < 1e-6
     numeric = central_differences(lambda b: objective(block["W"], b), block["b"])
@@ -95,14 +97,14 @@ def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
     rng = np.random.RandomState(2)
     X, Y = rng.standard_normal((60, 4)), rng.standard_normal((60, 1))
     E, b = kernel.sample(rng, (4, 20)), rng.uniform(0, 2 * np.pi, 20)
-    a, gamma = rng.standard_normal((20, 1)), rng.uniform(0.1, 1, 4)
+    a, gamma, c = rng.standard_normal((20, 1)), rng.uniform(0.1, 1, 4), np.array([0.2])
 
     def loss(gamma):
         X1, V = affine(X, gamma[:, None] * E, b)
-        return float(features.loss(X1, Y, None, V, a)[0])
+        return float(features.loss(X1, Y, None, SQUARED, V, a, c)[0])
 
     X1, V = affine(X, gamma[:, None] * E, b)
-    dW = features.loss_pull_back(X1, Y, None, V, a)[1][:-1]
+    dW = features.loss_pull_back(X1, Y, None, SQUARED, V, a, c)[1][:-1]
     # Laplace draws are heavy-tailed: the step must be small against the largest phase's period.
     numeric = central_differences(loss, gamma, step=1e-6)
     assert relative_error(np.sum(dW * E, axis=1), numeric) < 1e-6
@@ -111,9 +113,9 @@ def test_the_derivative_in_the_scales_agrees_with_central_differences(kernel):
 def test_a_weight_of_two_counts_as_the_row_written_twice(block):
     counts = np.random.RandomState(3).randint(0, 4, len(block["X"]))
     X, V = affine(block["X"], block["W"], block["b"])
-    weighted = features.statistics(X, block["Y"], counts.astype(float), V)
+    weighted = features.statistics(X, block["Y"], counts.astype(float), SQUARED, V)
     X, Y = np.repeat(X, counts, axis=0), np.repeat(block["Y"], counts, axis=0)
-    repeated = features.statistics(X, Y, None, V)
+    repeated = features.statistics(X, Y, None, SQUARED, V)
     for left, right in zip(weighted, repeated, strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
 
@@ -126,27 +128,32 @@ def test_predict_is_the_features_times_the_coefficients(block):
 
 def test_float32_blocks_stay_float32(xp, block):
     single = {k: v.astype(np.float32) for k, v in block.items()}
-    G, c, s = features.statistics(*on(xp, single, "X1", "Y", "weight", "V"))
-    pulled = features.loss_pull_back(*on(xp, single, "X1", "Y", "weight", "V", "a"))
+    G, c, s = features.statistics(*on(xp, single, "X1", "Y", "weight", "loss", "V"))
+    pulled = features.loss_pull_back(*on(xp, single, "X1", "Y", "weight", "loss", "V", "a", "c"))
     assert {np.asarray(v).dtype for v in (G, c, s, *pulled)} == {np.dtype(np.float32)}
 
 
 FREQUENCIES = np.array([0.7, 1.9])
+SHARES = np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]])
+UNITS = ((0,), (1,), (2, 4), (3,))
 COLUMNS = [np.array([0, 2, 3]), np.array([4, 1])]
 
 
 def two_models(block):
-    """Two models on other columns each, as (columns, W, b, a)."""
-    W, b, a = block["W"], block["b"], block["a"]
-    return [(COLUMNS[0], W[COLUMNS[0]], b, a), (COLUMNS[1], W[COLUMNS[1], :7], b[:7], -a[:7])]
+    """Two models on other columns each, as (columns, W, b, a, c)."""
+    W, b, a, c = (block[name] for name in ("W", "b", "a", "c"))
+    return [
+        (COLUMNS[0], W[COLUMNS[0]], b, a, c),
+        (COLUMNS[1], W[COLUMNS[1], :7], b[:7], -a[:7], -c),
+    ]
 
 
 def given(xp, block):
     """X, Y, weight, and the models with the columns that they read, in an array library."""
     last = block["X"].shape[1]
     models = [
-        tuple(xp.asarray(p) for p in (features.affine(W, b), a, np.append(columns, last)))
-        for columns, W, b, a in two_models(block)
+        tuple(xp.asarray(p) for p in (features.affine(W, b), a, c, np.append(columns, last)))
+        for columns, W, b, a, c in two_models(block)
     ]
     return *on(xp, block, "X1", "Y", "weight"), models
 
@@ -154,10 +161,15 @@ def given(xp, block):
 def call(xp, block, name):
     """What a function of the low-order and comparing kind returns, as NumPy arrays."""
     X, Y, weight, models = given(xp, block)
-    if name in ("difference", "residual_products"):
-        out = getattr(features, name)(X, Y, weight, *models)
+    if name == "difference":
+        out = features.difference(X, Y, weight, SQUARED, *models)
+    elif name == "blend_losses":
+        out = features.blend_losses(X, Y, weight, SQUARED, xp.asarray(SHARES), *models)
     elif name == "permutation_loss":
-        out = features.permutation_loss(X, Y, weight, *on(xp, block, "V", "a"))
+        out = features.permutation_loss(X, Y, weight, SQUARED, *on(xp, block, "V", "a", "c"), UNITS)
+    elif name == "pair_statistics":
+        total = xp.sum(Y, axis=1, keepdims=True)
+        out = features.pair_statistics(X[:, :-1], total, weight, xp.asarray(FREQUENCIES))
     else:
         out = getattr(features, name)(X[:, :-1], Y, weight, xp.asarray(FREQUENCIES))
     return [np.asarray(part) for part in out]
@@ -167,7 +179,10 @@ def naive(block, name):
     """The same, one row at a time."""
     X, Y, w = block["X"], block["Y"], block["weight"]
     w = np.ones(len(X)) if w is None else w
-    residuals = [Y - direct_features(X[:, c], W, b) @ a for c, W, b, a in two_models(block)]
+    residuals = [
+        Y - direct_features(X[:, columns], W, b) @ a - c
+        for columns, W, b, a, c in two_models(block)
+    ]
     if name == "difference":
         sums, squares = np.zeros(2), np.zeros(2)
         for i in range(len(X)):
@@ -176,23 +191,20 @@ def naive(block, name):
             sums += w[i] * delta
             squares += w[i] * delta**2
         return [sums, squares]
-    if name == "residual_products":
-        return [
-            np.array(
-                [
-                    [sum(w[i] * (r[i] @ s[i]) for i in range(len(X))) for s in residuals]
-                    for r in residuals
-                ]
-            )
-        ]
+    if name == "blend_losses":
+        means = [share[0] * residuals[0] + share[1] * residuals[1] for share in SHARES]
+        return [np.array([sum(w[i] * (r[i] @ r[i]) for i in range(len(X))) for r in means])]
     if name == "permutation_loss":
-        W, b, a = block["W"], block["b"], block["a"]
-        plain = np.sum((Y - direct_features(X, W, b) @ a) ** 2, axis=1)
+
+        def losses(X):
+            F = direct_features(X, block["W"], block["b"]) @ block["a"] + block["c"]
+            return np.sum((Y - F) ** 2, axis=1)
+
         deltas = []
-        for s in range(X.shape[1]):
+        for unit in map(list, UNITS):
             moved = X.copy()
-            moved[:, s] = X[block["order"], s]
-            deltas.append(np.sum((Y - direct_features(moved, W, b) @ a) ** 2, axis=1) - plain)
+            moved[:, unit] = X[block["order"]][:, unit]
+            deltas.append(losses(moved) - losses(X))
         return [np.array([np.sum(w * v**p) for v in deltas]) for p in (1, 2)]
 
     def waves(x):
@@ -221,7 +233,7 @@ def naive(block, name):
 
 SUMS = [
     "difference",
-    "residual_products",
+    "blend_losses",
     "permutation_loss",
     "marginal_statistics",
     "pair_statistics",
@@ -266,12 +278,14 @@ def relative_error(left, right):
 def test_reused_memory_changes_no_bit():
     rng = np.random.RandomState(0)
     V, U = rng.standard_normal((6, 30)), rng.standard_normal((6, 20))
-    a, dG = rng.standard_normal((30, 1)), rng.standard_normal((30, 30))
+    a, c, dG = rng.standard_normal((30, 1)), np.array([0.2]), rng.standard_normal((30, 30))
     calls = [
-        lambda X, Y, w: features.statistics_of_each(X, Y, w, V, U, V + 1),
-        lambda X, Y, w: features.loss(X, Y, w, V, a),
-        lambda X, Y, w: features.loss_pull_back(X, Y, w, V, a),
-        lambda X, Y, w: features.pull_back(X, Y, w, V, dG + dG.T, a),
+        lambda X, Y, w: features.statistics_of_each(X, Y, w, SQUARED, V, U, V + 1),
+        lambda X, Y, w: features.loss(X, Y, w, SQUARED, V, a, c),
+        lambda X, Y, w: features.loss_pull_back(X, Y, w, SQUARED, V, a, c),
+        lambda X, Y, w: features.loss_slope(X, Y, w, Pinball(), V, a, c),
+        lambda X, Y, w: features.weighted_statistics(X, Y, w, Pinball(), V, a, c),
+        lambda X, Y, w: features.pull_back(X, Y, w, SQUARED, V, dG + dG.T, a),
     ]
     for call in calls:
         with features.reused_memory():

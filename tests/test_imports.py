@@ -49,8 +49,8 @@ def test_every_name_is_listed_and_can_be_had():
 
 
 def test_a_name_that_is_not_there_is_named():
-    with pytest.raises(AttributeError, match="'srff' has no attribute 'SRFFClassifier'"):
-        _ = srff.SRFFClassifier
+    with pytest.raises(AttributeError, match="'srff' has no attribute 'SRFFRanker'"):
+        _ = srff.SRFFRanker
 
 
 def test_a_stored_class_is_found_again_by_an_interpreter_that_imported_nothing(tmp_path):

@@ -16,9 +16,11 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 import srff
-from srff import RFFRegressor, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.baselines import (
     SPAM,
     Denovas,
@@ -32,6 +34,7 @@ from srff.io import ModelFileError, load, save
 from srff.io.classes import CLASSES
 from srff.io.container import LARGEST_HEADER, packed, unpacked, with_checksum
 from srff.kernels import Gaussian, Matern
+from srff.losses import Loss, Pinball, Poisson, Squared
 from srff.transforms import Quantile
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
@@ -48,6 +51,31 @@ def rows(n=250):
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, n)
 
 
+def table(n=250, seed=0):
+    """Numbers, one of them with gaps, texts with gaps, truths and codes."""
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((n, 5)).astype(object)
+    X[rng.uniform(size=n) < 0.1, 1] = np.nan
+    X[:, 2] = rng.choice(["red", "grün", "", None], n)
+    X[:, 3] = rng.uniform(size=n) < 0.5
+    X[:, 4] = rng.choice([-3, 7, 9], n)
+    return X
+
+
+def answer(X):
+    """What depends on all columns of a table but the last."""
+    numbers = np.nan_to_num(X[:, :2].astype(float), nan=2.0)
+    return numbers.sum(axis=1) + 2.0 * (X[:, 2] == "red") - 1.5 * X[:, 3].astype(float)
+
+
+def thirds(y):
+    return np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.33, 0.67]))]
+
+
+PLAIN = {"refine": None, "alpha": 0.01, "budget": 3.0}
+TABLE = {"categorical_features": [2, 3, 4], "missing": "impute"}
+
+
 def thresholded(Z, y, sizes, lambdas):
     """A group lasso as if groups were orthogonal: skglm is compiled for a quarter of a minute."""
     c = np.repeat(np.sqrt(spam.group_squares(Z.T @ y / y.size, sizes)), sizes)
@@ -61,6 +89,10 @@ def quick_spam():
         return SPAM(random_state=0).fit(*rows())
 
 
+def gaps(X):
+    return np.where(np.random.RandomState(3).uniform(size=X.shape) < 0.1, np.nan, X)
+
+
 MODELS = {
     "srff": lambda X, y: SRFFRegressor(**QUICK, inputs="standard").fit(X, y),
     "quantile": lambda X, y: SRFFRegressor(**QUICK, inputs="quantile").fit(np.exp(X), y),
@@ -68,6 +100,22 @@ MODELS = {
     "float32": lambda X, y: SRFFRegressor(**QUICK, refine=None, dtype=np.float32).fit(X, y),
     "constant": lambda X, y: SRFFRegressor(**QUICK).fit(X, np.ones(len(X))),
     "reduced": lambda X, y: SRFFRegressor(**QUICK).fit(X, X[:, 0]).reduced(),
+    "targets": lambda X, y: SRFFRegressor(**QUICK).fit(X, np.column_stack([y, X[:, 0]])),
+    "one target": lambda X, y: SRFFRegressor(**QUICK, refine=None).fit(X, y[:, None]),
+    "poisson": lambda X, y: SRFFRegressor(**QUICK, loss="poisson").fit(X, np.exp(X[:, 0])),
+    "groups": lambda X, y: SRFFRegressor(**QUICK, groups=[[0, 3]]).fit(X, X[:, 0]),
+    "filled": lambda X, y: SRFFRegressor(**QUICK, missing="impute").fit(gaps(X), y),
+    "table": lambda X, y: SRFFRegressor(**QUICK, **TABLE).fit(table(), answer(table())),
+    "means": lambda X, y: (
+        SRFFRegressor(**QUICK, **TABLE, categories="target", inputs="quantile")
+        .fit(table(), answer(table()))
+        .reduced()
+    ),
+    "two classes": lambda X, y: SRFFClassifier(**QUICK).fit(X, X[:, 0] > 0),
+    "three classes": lambda X, y: SRFFClassifier(**QUICK, **PLAIN).fit(X, thirds(y)),
+    "classes of a table": lambda X, y: SRFFClassifier(**QUICK, **PLAIN, **TABLE).fit(
+        table(), thirds(answer(table()))
+    ),
     "rff": lambda X, y: RFFRegressor(n_components=20, random_state=0).fit(X, y),
     "mean": lambda X, y: MeanBaseline().fit(X, y),
     "ridge": lambda X, y: RidgeBaseline(random_state=0).fit(X, y),
@@ -151,9 +199,17 @@ def test_a_loaded_model_predicts_the_same_bits(name, made, tmp_path):
     model = made(name)
     save(model, tmp_path / "m.srff")
     X = 1.5 * np.random.RandomState(1).standard_normal((3000, model.n_features_in_))
+    if any(levels is not None for levels in getattr(model, "levels_", None) or ()):
+        X = table(3000, seed=1)
+        X[:50, 2] = "violet"
+        X = X[:, : model.n_features_in_]
     loaded = load(tmp_path / "m.srff")
     assert type(loaded) is type(model)
+    assert loaded.predict(X).dtype == model.predict(X).dtype
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    if isinstance(model, SRFFClassifier):
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        assert not hasattr(loaded, "_outcome")
     fitted = [attribute for attribute in vars(model) if attribute.endswith("_")]
     for attribute in fitted:
         if name.startswith("hsic") and attribute in ("model_", "path_"):
@@ -192,6 +248,21 @@ def test_parameters_that_are_plain_data_are_kept(tmp_path):
     save(SRFFRegressor(**given), tmp_path / "m.srff")
     kept = load(tmp_path / "m.srff").get_params()
     assert kept == SRFFRegressor(**given).get_params()
+    del given["kernel"]
+    given |= {
+        "groups": {"wind": ["a", "b"], 3: [2, 4]},
+        "n_features_to_select": np.int64(3),
+        "categorical_features": ["a"],
+        "missing": "impute",
+    }
+    more = {"loss": Pinball(0.9), "target_weights": [1.0, 2], "categories": "onehot"}
+    save(SRFFRegressor(**given, **more), tmp_path / "s.srff")
+    kept = load(tmp_path / "s.srff").get_params()
+    assert kept == SRFFRegressor(**given, **more).get_params()
+    more = {"class_weight": {0: 1.5, True: 2, "x": 1}, "categories": "target"}
+    save(SRFFClassifier(**given, **more), tmp_path / "k.srff")
+    kept = load(tmp_path / "k.srff").get_params()
+    assert kept == SRFFClassifier(**given, **more).get_params()
     save(RFFRegressor(Gaussian(), dtype=np.float64), tmp_path / "r.srff")
     assert load(tmp_path / "r.srff").get_params()["kernel"] == Gaussian()
     assert load(tmp_path / "r.srff").get_params()["dtype"] == "float64"
@@ -214,6 +285,113 @@ def test_parameters_that_are_not_plain_data_have_their_defaults_after_loading(tm
     assert (loaded.validation, loaded.random_state, loaded.callback) == (None, None, None)
     assert loaded.n_components == 10
     assert load(tmp_path / "c.srff").checkpoint is None
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "loaded"),
+    [
+        ("groups", np.array([0, 0, 1]), [0, 0, 1]),
+        ("groups", ("a", "a", "b"), ["a", "a", "b"]),
+        ("groups", [range(2), np.array([2])], [[0, 1], [2]]),
+        ("categorical_features", np.array([True, False]), [True, False]),
+        ("categorical_features", None, None),
+        ("categorical_features", (), []),
+        ("target_weights", np.ones(2), [1.0, 1.0]),
+        ("target_weights", "equal", "equal"),
+        ("loss", Poisson(), Poisson()),
+        ("loss", Squared(), Squared()),
+    ],
+)
+def test_a_parameter_may_be_any_kind_of_list(name, given, loaded, tmp_path):
+    save(SRFFRegressor(**{name: given}), tmp_path / "m.srff")
+    assert load(tmp_path / "m.srff").get_params()[name] == loaded
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OneHotEncoder(handle_unknown="ignore", min_frequency=5, dtype=np.float32),
+        OneHotEncoder(drop="first", max_categories=np.int64(4), min_frequency=0.25),
+        TargetEncoder(cv=3, smooth=2.0, shuffle=False, random_state=7),
+    ],
+    ids=repr,
+)
+def test_an_encoder_with_plain_settings_is_kept(encoder, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save(SRFFRegressor(categories=encoder), tmp_path / "m.srff")
+    kept = load(tmp_path / "m.srff").categories
+    assert type(kept) is type(encoder)
+    assert kept.get_params() == encoder.get_params()
+
+
+def test_an_encoder_with_code_in_it_is_left_out_with_a_warning(tmp_path):
+    class Other(OneHotEncoder):
+        pass
+
+    for encoder in (TargetEncoder(cv=KFold(3)), OneHotEncoder(dtype=object), Other()):
+        with pytest.warns(UserWarning, match="categories=.*is code, which is not saved"):
+            save(SRFFRegressor(categories=encoder), tmp_path / "m.srff", overwrite=True)
+        assert load(tmp_path / "m.srff").categories == "auto"
+
+
+def test_a_loss_of_the_users_own_is_left_out_if_predictions_do_not_need_it(tmp_path):
+    class Huber(Pinball):
+        pass
+
+    class Rate(Poisson):
+        pass
+
+    X, y = rows(100)
+    model = SRFFRegressor(**QUICK, loss=Huber(0.5)).fit(X, y)
+    with pytest.warns(UserWarning, match="loss=.*is code, which is not saved") as caught:
+        save(model, tmp_path / "m.srff")
+    assert caught[0].filename == __file__
+    loaded = load(tmp_path / "m.srff")
+    assert loaded.loss == "squared"
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert Huber.prediction is Loss.prediction
+    with pytest.raises(ValueError, match=r"loss=.*Rate\(\) has a prediction of its own"):
+        save(SRFFRegressor(loss=Rate()), tmp_path / "r.srff")
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array(["b", "größe", ""]),
+        np.array(["b", "a", "c"], dtype=object),
+        np.array([True, False]),
+        np.array([3, -1, 2**40]),
+        np.array([3, 200], dtype=np.uint8),
+        np.array([1.0, 2.0, -3.0], dtype=np.float32),
+    ],
+    ids=lambda classes: f"{classes.dtype}",
+)
+def test_classes_of_every_type_are_kept(classes, made, tmp_path):
+    model = pickle.loads(
+        pickle.dumps(made("two classes" if classes.size == 2 else "three classes"))
+    )
+    model.classes_ = np.unique(classes)
+    save(model, tmp_path / "m.srff")
+    same(load(tmp_path / "m.srff").classes_, model.classes_)
+    X, _ = rows()
+    same(load(tmp_path / "m.srff").predict(X), model.predict(X))
+
+
+def test_a_table_of_a_data_frame_is_predicted_after_loading(tmp_path):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
+    X = table()
+    frame = pd.DataFrame({"a": X[:, 0].astype(float), "colour": pd.Categorical(X[:, 2])})
+    frame["on"] = X[:, 3].astype(bool)
+    frame["level"] = pd.Series([0.5, 1e300, -np.inf] * 83 + [0.5])
+    settings = {"missing": "impute", "categorical_features": ["level"], "categories": "onehot"}
+    model = SRFFRegressor(**QUICK, **settings).fit(frame, answer(X)).set_output(transform="pandas")
+    save(model, tmp_path / "m.srff")
+    loaded = load(tmp_path / "m.srff")
+    same(loaded.levels_, model.levels_)
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    assert list(loaded.transform(frame).columns) == list(model.transform(frame).columns)
+    assert repr(loaded) == repr(model)
 
 
 def test_a_kernel_of_the_users_own_is_left_out_with_a_warning(tmp_path):
@@ -322,6 +500,17 @@ def test_what_could_not_be_loaded_is_not_saved(made, tmp_path):
         save(SRFFRegressor(alpha=np.nan), path)
     with pytest.raises(ValueError, match=r"solver=\[\] is not"):
         save(SRFFRegressor(solver=[]), path)
+    with pytest.raises(ValueError, match=r"groups=datetime.*is not a finite number, a text"):
+        save(SRFFRegressor(groups=[np.datetime64("2020")]), path)
+    with pytest.raises(ValueError, match=r"the parameter class_weight is .*not accepted"):
+        save(SRFFClassifier(class_weight={"a": 0}), path)
+    odd = pickle.loads(pickle.dumps(made("two classes")))
+    odd.classes_ = np.array(["2020", "2021"], dtype="datetime64[Y]")
+    with pytest.raises(ValueError, match="classes_ are of the type datetime64"):
+        save(odd, path)
+    odd.classes_ = np.array([1, 2**64 - 1], dtype=np.uint64)
+    with pytest.raises(ValueError, match="classes_ has 18446744073709551615, which is too much"):
+        save(odd, path)
     half = pickle.loads(pickle.dumps(made("ridge")))
     del half.coef_
     with pytest.raises(ValueError, match=r"it lacks coef_\. Fit it again"):
@@ -334,15 +523,17 @@ def test_what_could_not_be_loaded_is_not_saved(made, tmp_path):
 
 
 def test_a_fit_that_failed_is_not_a_fitted_model(tmp_path):
-    model = SRFFRegressor()
-    model.n_features_in_ = 3
+    model = SRFFClassifier(**TABLE, groups=[[0, 17]])
+    with pytest.raises(ValueError, match="groups has column 17"):
+        model.fit(table(), thirds(answer(table())))
+    assert {"n_features_in_", "levels_", "classes_"} <= set(vars(model))
     save(model, tmp_path / "m.srff")
-    assert not hasattr(load(tmp_path / "m.srff"), "n_features_in_")
+    assert not {"n_features_in_", "levels_", "classes_"} & set(vars(load(tmp_path / "m.srff")))
 
 
 def test_pickle_and_joblib_go_on_working(made, tmp_path):
     X, _ = rows()
-    for name in ("srff", "quantile", "rff", "hsic", "spam", "denovas"):
+    for name in ("srff", "quantile", "rff", "hsic", "spam", "denovas", "three classes"):
         joblib.dump(made(name), tmp_path / "m.joblib")
         for copy in (joblib.load(tmp_path / "m.joblib"), pickle.loads(pickle.dumps(made(name)))):
             np.testing.assert_array_equal(copy.predict(X), made(name).predict(X))
@@ -366,18 +557,32 @@ def test_files_are_those_of_the_safetensors_package(made, content):
 def test_files_of_every_released_format_are_loaded(path):
     stored = np.load(path.with_suffix(".npz"))
     model = load(path)
+    if "X" in stored:
+        X = stored["X"]
+    else:
+        colour = np.where(stored["colour"] == "?", None, stored["colour"].astype(object))
+        numbers = stored["numbers"].astype(object)
+        X = np.column_stack([numbers, colour, stored["flag"], stored["code"]])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        np.testing.assert_allclose(model.predict(stored["X"]), stored["y"], rtol=1e-9, atol=1e-9)
+        y = model.predict(X)
+    if "p" in stored:
+        assert y.tolist() == stored["y"].tolist()
+        np.testing.assert_allclose(model.predict_proba(X), stored["p"], rtol=0, atol=1e-9)
+    else:
+        np.testing.assert_allclose(y, stored["y"], rtol=1e-9, atol=1e-9)
 
 
 def test_there_are_files_of_every_released_format():
     assert {path.stem for path in GOLDEN} >= {
-        "v1-srff-standard",
-        "v1-srff-quantile",
-        "v1-rff",
-        "v1-hsic",
-        "v1-denovas",
+        "v2-srff-standard",
+        "v2-srff-quantile",
+        "v2-srff-targets",
+        "v2-srff-poisson",
+        "v2-srff-classifier",
+        "v2-rff",
+        "v2-hsic",
+        "v2-denovas",
     }
 
 
@@ -426,12 +631,13 @@ def test_a_huge_file_is_refused_by_its_header_alone(content, tmp_path):
         load(path)
 
 
-def test_a_later_format_says_what_it_needs(content, refused):
-    data = content("mean").replace(b'"srff_format":"1"', b'"srff_format":"2"')
+@pytest.mark.parametrize(("other", "needed"), [("3", "9.9 or newer"), ("1", "9.9 to be read")])
+def test_another_format_says_what_it_needs(other, needed, content, refused):
+    data = content("mean").replace(b'"srff_format":"2"', f'"srff_format":"{other}"'.encode())
     data = data.replace(f'"srff_version":"{srff.__version__}"'.encode(), b'"srff_version":"9.9"')
     message = refused(len(data[8:]).to_bytes(8, "little") + data[8:])
-    assert f"in format 2, and srff {srff.__version__} reads format 1" in message
-    assert "it needs srff 9.9 or newer" in message
+    assert f"in format {other}, and srff {srff.__version__} reads format 2" in message
+    assert f"it needs srff {needed}" in message
 
 
 @pytest.mark.parametrize(
@@ -517,7 +723,7 @@ def refusals():
         ("rff", value("intercept_", "nan"), "intercept_ is 'nan'"),
         ("rff", value("intercept_", 1), "intercept_ is 1; a float"),
         ("rff", value("intercept_", True), "intercept_ is True"),
-        ("rff", value("n_features_in_", 6), "center_ has 5 columns; 6 are expected"),
+        ("rff", value("n_features_in_", 6), "center_ has 5 encoded columns; 6 are expected"),
         ("rff", value("n_features_in_", 5.0), "n_features_in_ is 5.0"),
         ("rff", value("block_dtype_", "object"), "block_dtype_ is 'object'"),
         ("rff", value("model_kind_", "x" * 1000), "model_kind_ is"),
@@ -531,9 +737,70 @@ def refusals():
         ("rff", entry("coef_", 3, np.nan), "coef_ has nan"),
         ("rff", array("coef_", lambda a: a + 9e299), "coef_ has numbers that are too large"),
         ("rff", entry("frequencies_", (0, 0), np.inf), "frequencies_ has inf"),
-        ("rff", array("frequencies_", lambda a: a[1:]), "has 5 selected variables; 4 are expected"),
-        ("rff", array("frequencies_", lambda a: a.T), "offsets_ has 20 components; 5 are expected"),
-        ("rff", entry("scale_", 0, 0.0), "scale_ selects 4 variables, frequencies_ has 5 rows"),
+        ("rff", array("frequencies_", lambda a: a[1:]), "has 4 columns in use; 5 are expected"),
+        ("rff", array("frequencies_", lambda a: a.T), "has 20 columns in use; 5 are expected"),
+        ("rff", entry("scale_", 0, 0.0), "columns_ has columns whose scale_ is zero"),
+        ("reduced", entry("columns_", 0, 1), "columns_ are not rising positions below 1"),
+        (
+            "constant",
+            entry("scale_", 0, 1.0),
+            "scale_ selects 1 variables, columns_ has",
+        ),
+        ("rff", value("n_targets_", 1), "coef_ has 1 dimensions in place of 2"),
+        ("targets", value("n_targets_", None), "coef_ has 2 dimensions in place of 1"),
+        ("targets", value("n_targets_", 3), "coef_ has 2 outputs; 3 are expected"),
+        ("targets", value("n_targets_", 0), "n_targets_ is 0"),
+        ("targets", array("intercept_", lambda a: a[:1]), "intercept_ has 1 outputs"),
+        ("targets", drop("path_.loss.values"), "lacks the tensor path_.loss.values"),
+        ("poisson", parameter("loss", "huber"), "loss is 'huber'"),
+        ("poisson", parameter("loss", {"name": "Pinball", "quantile": 2, "smoothing": 1}), "is 2"),
+        ("poisson", parameter("loss", {"name": "Pinball", "quantile": 0.5}), "loss is"),
+        ("poisson", parameter("loss", {"name": "Scores"}), "loss is {'name': 'Scores'}"),
+        ("poisson", parameter("target_weights", [1.0, -1.0]), "target_weights is [1.0, -1.0]"),
+        ("poisson", parameter("target_weights", []), "target_weights is []"),
+        ("poisson", parameter("n_features_to_select", 0), "n_features_to_select is 0"),
+        ("poisson", parameter("missing", "drop"), "missing is 'drop'"),
+        ("poisson", parameter("categories", {"name": "os"}), "categories is {'name': 'os'}"),
+        ("poisson", parameter("categories", {"name": "TargetEncoder"}), "TargetEncoder lacks"),
+        ("poisson", parameter("categorical_features", [0]), "levels_ has as numbers"),
+        ("poisson", parameter("categorical_features", [1.5]), "categorical_features is [1.5]"),
+        ("poisson", parameter("categorical_features", ["a"]), "columns of X have no names"),
+        ("groups", parameter("groups", [[0, 5]]), "groups has column 5; there are 5 columns"),
+        ("groups", parameter("groups", [0, 1]), "groups has 2 labels; there are 5 columns"),
+        ("groups", parameter("groups", [[[0]]]), "groups is [[[0]]]"),
+        ("groups", parameter("groups", [[0, 1], 2]), "groups is [[0, 1], 2]"),
+        ("groups", parameter("groups", {"a": [0]}), "groups lacks 'keys'"),
+        ("groups", parameter("groups", {"keys": [1, True], "values": [[0], [1]]}), "a key twice"),
+        ("groups", parameter("groups", {"keys": [1], "values": []}), "groups is {'keys'"),
+        ("table", value("levels_", 1), "levels_ is 1; true or false"),
+        ("table", value("encoding_", False), "encoding_ does not fit levels_"),
+        ("table", entry("levels_.kinds", 4, 9), "labels of kind 9"),
+        ("table", entry("levels_.kinds", 0, 1), "encoding_.fill has 2 numbers; 1 are expected"),
+        ("table", entry("levels_.kinds", 2, 0), "3 labels of kind 0, which are not there"),
+        ("table", entry("levels_.sizes", 4, 2), "more labels than its columns"),
+        ("table", entry("levels_.sizes", 4, 2**62), "which are not there"),
+        ("table", entry("levels_.integers", 0, 8), "not sorted, or twice"),
+        ("table", entry("levels_.truths", 1, False), "not sorted, or twice"),
+        ("table", entry("encoding_.fill", 0, 1e305), "too large"),
+        ("table", entry("encoding_.fill", 0, 1e20), "too far from center_"),
+        ("table", entry("encoding_.table", 0, 1e20), "too far from center_"),
+        ("table", entry("encoding_.table", 0, np.inf), "numbers that are too large"),
+        ("table", entry("encoding_.table", 0, np.nan), "NaN in part"),
+        ("table", entry("encoding_.value", 0, False), "gives no column"),
+        ("table", entry("encoding_.indicator", 0, True), "encoded columns"),
+        ("table", entry("encoding_.width", 0, 3), "do not fit their levels"),
+        ("table", entry("encoding_.width", 0, 2**62), "do not fit their levels"),
+        ("table", array("encoding_.table", lambda a: a[1:]), "do not fit their levels"),
+        ("two classes", value("classes_", "object"), "classes_ are not of the type object"),
+        ("two classes", value("classes_", "void"), "classes_ are of the type 'void'"),
+        ("two classes", array("classes_.truths", lambda a: a[:1]), "which are not there"),
+        ("three classes", value("classes_", "int64"), "not of the type int64"),
+        ("three classes", entry("classes_.sizes", 0, 2), "more labels"),
+        ("three classes", entry("classes_.texts.lengths", 0, 3), "do not add up"),
+        ("three classes", array("coef_", lambda a: a[:, :2]), "coef_ has 2 outputs"),
+        ("three classes", parameter("class_weight", "even"), "class_weight is 'even'"),
+        ("three classes", parameter("class_weight", {"keys": ["a"], "values": ["b"]}), "weight is"),
+        ("three classes", about("class", "SRFFRegressor"), "lacks"),
         ("rff", entry("scale_", 0, -1.0), "scale_ has -1.0"),
         ("rff", entry("spread_", 0, 0.0), "spread_ has 0.0"),
         ("rff", entry("spread_", 0, 3.0), "input_map_ does not fit center_ and spread_"),

@@ -8,6 +8,7 @@ import pytest
 from srff import objectives
 from srff.features import random_features
 from srff.kernels import Gaussian
+from srff.losses import SQUARED
 from srff.models import (
     Member,
     Model,
@@ -16,7 +17,6 @@ from srff.models import (
     path_table,
     refitted,
     significantly_worse,
-    solved,
 )
 from srff.problem import prepare
 from srff.solvers.refine import Metric, Scales
@@ -30,6 +30,7 @@ def members(shares, rng=None, columns=2, targets=1):
             rng.uniform(0, 6, 3 + 4 * k),
             0.1,
             rng.standard_normal((3 + 4 * k, targets)),
+            rng.standard_normal(targets),
             share,
         )
         for k, share in enumerate(shares)
@@ -39,7 +40,7 @@ def members(shares, rng=None, columns=2, targets=1):
 @pytest.fixture(params=[0.3, None], ids=["held out", "pair"])
 def problem(ring, request):
     X, y = ring
-    pair = X[200:], y[200:, None]
+    pair = X[200:], y[200:, None], None
     with prepare(
         *((X, y[:, None]) if request.param else (X[:200], y[:200, None])),
         None,
@@ -58,16 +59,31 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
     columns = np.array(columns)
     view = problem.views["standard"]
     point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
-    S = (engine or view.training()).statistics(point.W, point.b, columns)
-    return solved(view, point, columns, S, alpha, "scales")
+    engine = engine or view.training()
+    e = objectives.TrainingLoss(alpha).evaluate(
+        engine, point.W, point.b, columns, problem.start(point.b)
+    )
+    model = Model(
+        "scales",
+        "standard",
+        columns,
+        (Member(point.W, point.b, alpha, e.coef, e.constant),),
+        SQUARED,
+        training_error=e.training_error,
+        point=point,
+        n_rows=engine.n,
+    )
+    return judged(model, view.validation)
 
 
 def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
-    model = Model("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]))
+    model = Model("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]), SQUARED)
     X = np.random.RandomState(1).standard_normal((9, 2))
     p = model.prediction()
-    expected = sum(m.share * random_features(X, m.W, m.b) @ m.coef for m in model.members)
-    np.testing.assert_allclose(random_features(X, p.W, p.b) @ p.a, expected, rtol=1e-12)
+    expected = sum(
+        m.share * (random_features(X, m.W, m.b) @ m.coef + m.constant) for m in model.members
+    )
+    np.testing.assert_allclose(random_features(X, p.W, p.b) @ p.a + p.c, expected, rtol=1e-12)
     assert model.alpha == 0.1
 
 
@@ -75,19 +91,19 @@ def test_the_scale_is_gamma_or_the_energy_weighted_frequencies():
     (member,) = members([1.0])
     columns = np.array([0, 1])
     scales = Scales(np.array([0.5, -2.0]), member.W, member.b)
-    scaled = Model("scales", "standard", columns, (member,), point=scales)
+    scaled = Model("scales", "standard", columns, (member,), SQUARED, point=scales)
     np.testing.assert_array_equal(scaled.scale(), [0.5, 2.0])
-    free = Model("frequencies", "standard", columns, (member,))
+    free = Model("frequencies", "standard", columns, (member,), SQUARED)
     w = member.coef[:, 0] ** 2
     expected = [np.sqrt(np.sum(w * member.W[s] ** 2) / w.sum()) for s in range(2)]
     np.testing.assert_allclose(free.scale(), expected)
-    silent = Member(member.W, member.b, 0.1, 0 * member.coef)
-    flat = Model("metric", "standard", columns, (silent,)).scale()
+    silent = Member(member.W, member.b, 0.1, 0 * member.coef, member.constant)
+    flat = Model("metric", "standard", columns, (silent,), SQUARED).scale()
     np.testing.assert_allclose(flat, np.sqrt(np.mean(member.W**2, axis=1)))
 
 
 def test_the_mean_reads_nothing_and_is_judged(problem):
-    mean = mean_model("standard", problem.validation, 1)
+    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
     statistics = problem.validation_statistics(problem.scale)
     assert mean.validation_error == pytest.approx(statistics.s / statistics.n)
     assert mean.scale().size == 0
@@ -106,7 +122,7 @@ def test_solved_coefficients_are_the_ridge_solution_and_judged_on_validation_row
 
 def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
     full, part, idle = (on_columns(problem, c) for c in ([0, 1], [0], [4]))
-    mean = mean_model("standard", problem.validation, 1)
+    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
     assert significantly_worse(problem.validation, part, full)
     assert not significantly_worse(problem.validation, full, part)
     assert not significantly_worse(problem.validation, full, full)
@@ -122,10 +138,10 @@ def test_either_error_may_show_it_beyond_two_standard_errors(squared, absolute, 
     class Rows:
         n = 100.0
 
-        def difference(self, first, second):
+        def difference(self, loss, first, second):
             return np.array([squared, absolute]), np.ones(2)
 
-    model = Model("blend", "standard", np.array([0, 1]), members([1.0]))
+    model = Model("blend", "standard", np.array([0, 1]), members([1.0]), SQUARED)
     assert significantly_worse(Rows(), model, model) is worse
 
 
@@ -143,25 +159,30 @@ def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
         A, c, n = S.G, S.c, S.n
     expected = np.linalg.solve(A + n * 1e-3 * np.eye(20), c)
     np.testing.assert_allclose(last.members[0].coef, expected, rtol=1e-6)
-    mean = mean_model("standard", problem.validation, 1)
+    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
     assert refitted(problem, mean) is mean
     whole = on_columns(problem, [0, 1])
     assert (refitted(problem, whole) is whole) == (not problem.refit)
 
 
 def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
-    models = [on_columns(problem, [0, 1]), mean_model("standard", problem.validation, 1)]
-    table = path_table(models, 3.0)
+    models = [
+        on_columns(problem, [0, 1]),
+        mean_model("standard", problem.validation, SQUARED, np.zeros(1)),
+    ]
+    table = path_table(models, problem)
     assert {column.shape for column in table.values()} == {(2,)}
     assert table["kind"].tolist() == ["scales", "mean"]
     assert table["n_variables"].tolist() == [2, 0]
     assert table["budget"].tolist() == [2.0, 0.0]
-    assert table["validation_error"][0] == pytest.approx(3 * np.sqrt(models[0].validation_error))
+    expected = problem.y_unit * np.sqrt(models[0].validation_error)
+    assert table["validation_error"][0] == pytest.approx(expected)
+    assert table["loss"].tolist() == ["squared", "squared"]
     assert not table["stopped"].any()
 
 
 def test_strength_is_that_of_the_point():
     (member,) = members([1.0])
     point = Metric(np.array([[3.0, 4.0], [0.0, 1.0]]), member.W, member.b)
-    model = Model("metric", "standard", np.array([0, 1]), (member,), point=point)
+    model = Model("metric", "standard", np.array([0, 1]), (member,), SQUARED, point=point)
     np.testing.assert_allclose(model.strength(), [5.0, 1.0])

@@ -43,16 +43,17 @@ def test_a_singular_matrix_and_a_tiny_alpha_still_give_the_minimum_norm_solution
     np.testing.assert_allclose(a, np.linalg.pinv(Z) @ np.ones((2, 1)), rtol=1e-6)
 
 
-OBJECTIVES = [objectives.training_objective, objectives.evidence_objective]
+OBJECTIVES = [objectives.TrainingLoss, objectives.Evidence]
 
 
 def test_the_training_objective_is_the_ridge_problem_at_its_best(problem):
     Z, Y, statistics = problem
-    e = objectives.training_objective(0.1)(statistics)
+    e = objectives.TrainingLoss(0.1).of(statistics)
     a = Ridge(alpha=50 * 0.1, fit_intercept=False).fit(Z, Y).coef_.T
     np.testing.assert_allclose(e.coef, a, rtol=1e-10)
     assert e.value == pytest.approx(np.sum((Y - Z @ a) ** 2) / 50 + 0.1 * np.sum(a**2))
-    assert e.alpha == 0.1
+    assert e.training_error == pytest.approx(np.sum((Y - Z @ a) ** 2) / 50)
+    np.testing.assert_array_equal(e.constant, np.zeros(2))
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 10.0])
@@ -68,7 +69,7 @@ def test_the_evidence_is_the_log_density_of_the_target_at_the_best_noise(problem
         return -sum(normal.logpdf(y) for y in Y.T) / 50
 
     best = optimize.minimize_scalar(negative_log_density, bounds=(-10, 10), method="bounded")
-    e = objectives.evidence_objective(alpha)(statistics)
+    e = objectives.Evidence(alpha).of(statistics)
     constant = targets * (np.log(2 * np.pi) + 1) / 2
     assert e.value + constant == pytest.approx(best.fun, abs=1e-8)
     np.testing.assert_allclose(e.coef, objectives.ridge(statistics, alpha), rtol=1e-10)
@@ -78,7 +79,7 @@ def test_the_evidence_is_the_log_density_of_the_target_at_the_best_noise(problem
 def test_the_slope_in_the_statistics_agrees_with_central_differences(problem, objective):
     _, _, S = problem
     goal = objective(0.05)
-    e = goal(S)
+    e = goal.of(S)
     dG = e.pull * e.coef @ e.coef.T + (0 if e.curve is None else e.curve)
     dc = -2 * e.pull * e.coef
     rng = np.random.RandomState(2)
@@ -86,7 +87,7 @@ def test_the_slope_in_the_statistics_agrees_with_central_differences(problem, ob
         P, Q = rng.standard_normal(S.G.shape), rng.standard_normal(S.c.shape)
         P = P + P.T
         up, down = (
-            goal(Statistics(S.G + h * P, S.c + h * Q, S.s, S.n)).value for h in (1e-5, -1e-5)
+            goal.of(Statistics(S.G + h * P, S.c + h * Q, S.s, S.n)).value for h in (1e-5, -1e-5)
         )
         expected = (up - down) / 2e-5
         assert np.sum(dG * P) + np.sum(dc * Q) == pytest.approx(expected, rel=1e-6)
@@ -98,7 +99,7 @@ def test_alpha_by_the_evidence_is_the_best_of_a_fine_grid():
     Y = Z @ rng.standard_normal((10, 1)) + 3 * rng.standard_normal((200, 1))
     S = Statistics(Z.T @ Z, Z.T @ Y, float(np.sum(Y**2)), 200.0)
     fine = np.logspace(-4, 2, 2001)
-    values = [objectives.evidence_objective(alpha)(S).value for alpha in fine]
+    values = [objectives.Evidence(alpha).of(S).value for alpha in fine]
     alpha = objectives.evidence_alpha(S, np.logspace(-4, 2, 13))
     assert np.log(alpha) == pytest.approx(np.log(fine[np.argmin(values)]), abs=0.01)
     assert objectives.evidence_alpha(S, np.array([0.3])) == pytest.approx(0.3)
@@ -107,6 +108,6 @@ def test_alpha_by_the_evidence_is_the_best_of_a_fine_grid():
 def test_the_evidence_stands_a_singular_matrix_and_a_tiny_alpha():
     Z = np.ones((4, 3))
     S = Statistics(Z.T @ Z, Z.T @ np.ones((4, 1)), 4.0, 4.0)
-    e = objectives.evidence_objective(1e-300)(S)
+    e = objectives.Evidence(1e-300).of(S)
     assert np.isfinite(e.value)
     assert np.isfinite(e.curve).all()

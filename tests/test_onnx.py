@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import srff
-from srff import RFFRegressor, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.baselines import (
     SPAM,
     Denovas,
@@ -26,6 +26,8 @@ from srff.baselines import (
     RidgeBaseline,
 )
 from srff.baselines.spam import FunctionBasis
+from srff.encoding import Category, Encoding, Number
+from srff.losses import Pinball, Poisson
 from srff.onnx import Graph, _write_columns, _write_transform, to_onnx
 from srff.transforms import Quantile, Standardise
 
@@ -33,6 +35,8 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra: onnx)")
 onnxruntime = pytest.importorskip(
     "onnxruntime", reason="onnxruntime is not installed (extra: onnx)"
 )
+
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
 PAGE = Path(__file__).parents[1] / "docs" / "deploying.md"
 KINDS = ["scales", "metric", "low order", "wide", "frequencies", "blend"]
@@ -101,8 +105,9 @@ def hand_made(kind, seed, transform="standard", *, block_dtype=np.float32, offse
     model = SRFFRegressor(n_jobs=1)
     model.n_features_in_, model.model_kind_, model.block_dtype_ = 7, kind, np.dtype(block_dtype)
     model.center_, model.spread_ = offset + rng.normal(size=7), rng.uniform(0.5, 2, 7)
-    model.scale_ = np.zeros(7)
+    model.scale_, model.columns_ = np.zeros(7), columns
     model.scale_[columns] = 1.0
+    model.levels_ = model.encoding_ = model.n_targets_ = None
     model.frequencies_ = rng.normal(size=(3, 40))
     model.offsets_ = rng.uniform(0, 2 * np.pi, 40)
     model.coef_, model.intercept_ = rng.normal(size=40), float(rng.normal())
@@ -456,6 +461,323 @@ def test_the_file_says_what_it_is():
     assert all(node.name for node in graph.graph.node)
 
 
+# Several targets, rates, classes, categories and gaps.
+
+
+def with_outputs(model, n, seed=0):
+    """The model with random coefficients for so many outputs."""
+    rng = np.random.default_rng(seed)
+    model.coef_ = rng.normal(size=(model.offsets_.size, n))
+    model.intercept_ = rng.normal(size=n)
+    return model
+
+
+def classifier(classes, seed=0, **changes):
+    """A classifier with random arrays."""
+    model = hand_made("scales", seed, **changes)
+    if len(classes) > 2:
+        with_outputs(model, len(classes), seed)
+    made = SRFFClassifier(n_jobs=1)
+    vars(made).update({k: v for k, v in vars(model).items() if k.endswith("_")})
+    made.classes_ = np.array(classes)
+    return made
+
+
+def table_model(make=SRFFRegressor, *, reads=(0, 1, 2, 3, 4, 5), refuses=False, seed=0):
+    """A model of seven columns with categories, random arrays; one that refuses what is missing."""
+    rng = np.random.default_rng(seed)
+    model = make(n_jobs=1)
+    model.levels_ = (
+        None,
+        np.array(["blue", "größe", "red"], dtype=object),
+        None,
+        np.array([False, True]),
+        np.array([-3, 7, 9]),
+        np.array([0.1, 0.2, 1e6, np.inf]),
+        None,
+    )
+    columns = []
+    for k, levels in enumerate(model.levels_):
+        if levels is None:
+            columns.append(Number() if refuses else Number(0.7, indicator=k == 2))
+            continue
+        table = rng.normal(size=(levels.size + 2, 1 + k % 3))
+        if refuses:
+            table[-2:] = np.nan
+        columns.append(Category(table))
+    model.encoding_ = Encoding(tuple(columns))
+    source = model.encoding_.source
+    model.columns_ = np.flatnonzero(np.isin(source, reads))
+    model.n_features_in_, model.model_kind_ = 7, "scales"
+    model.block_dtype_ = np.dtype(np.float64)
+    model.center_, model.spread_ = rng.normal(size=source.size), rng.uniform(0.5, 2, source.size)
+    model.scale_ = np.isin(np.arange(7), reads).astype(float)
+    model.frequencies_ = rng.normal(size=(model.columns_.size, 40))
+    model.offsets_ = rng.uniform(0, 2 * np.pi, 40)
+    model.coef_, model.intercept_ = rng.normal(size=40), float(rng.normal())
+    model.input_map_ = Standardise(model.center_, model.spread_).take(model.columns_)
+    model.feature_names_in_ = np.array(["a", "colour", "size", "on", "code", "x y", "e"], object)
+    if make is SRFFClassifier:
+        model.classes_ = np.array(["yes", "no", "?"])
+        model.classes_.sort()
+        with_outputs(model, 3)
+    else:
+        model.n_targets_ = None
+    return model
+
+
+def table(model, n=60, *, odd=True, seed=1):
+    """Rows of such a model: all levels, and where ``odd`` gaps and levels that it does not know."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 7)).astype(object)
+    for k, levels in enumerate(model.levels_):
+        if levels is not None:
+            X[:, k] = rng.choice(levels.astype(object), n)
+        if odd:
+            X[k : n : k + 5, k] = None
+    if odd:
+        X[::9, 1], X[::8, 4], X[::7, 5], X[1::7, 5] = "violet", 8, 0.15, -np.inf
+    return X
+
+
+def columns(graph, X, names):
+    """What the graph's inputs are given: texts, numbers and NaN."""
+    given = {}
+    for port in session(graph).get_inputs():
+        x = X[:, [list(names).index(port.name)]]
+        if port.type == "tensor(string)":
+            given[port.name] = np.where(x == None, "", x)  # noqa: E711
+        else:
+            dtype = "float32" if port.type == "tensor(float)" else "float64"
+            given[port.name] = x.astype(float).astype(dtype)
+    return given
+
+
+@pytest.mark.parametrize("block_dtype", DTYPES)
+@pytest.mark.parametrize("transform", ["standard", "quantile"])
+def test_several_targets_come_out_as_columns(transform, block_dtype):
+    for q in (1, 3):
+        model = with_outputs(hand_made("scales", 0, transform, block_dtype=block_dtype), q)
+        model.n_targets_ = q
+        X = rows(model, 200, 0)
+        assert model.predict(X).shape == (200, q)
+        assert difference(model, "float32", X) < 1e-5
+        assert difference(model, "float64", X) < (1e-5 if block_dtype == "float32" else 1e-11)
+        assert run(to_onnx(model), X[:0].astype("float32")).shape == (0, q)
+
+
+def test_a_target_among_several_that_float32_cannot_hold_is_refused():
+    model = with_outputs(hand_made("scales", 0), 2)
+    model.n_targets_ = 2
+    model.coef_[:, 1] *= 1e-60
+    model.intercept_[1] *= 1e-60
+    with pytest.raises(ValueError, match="dtype='float32' cannot hold the target"):
+        to_onnx(model)
+    to_onnx(model, dtype="float64")
+
+
+@pytest.mark.parametrize("loss", ["poisson", Poisson()])
+def test_rates_are_exponentials(loss):
+    model = hand_made("scales", 0, block_dtype=np.float64).set_params(loss=loss)
+    X = rows(model, 200, 0)
+    assert (model.predict(X) > 0).all()
+    assert difference(model, "float32", X) < 1e-5
+    assert difference(model, "float64", X) < 1e-11
+
+
+def test_a_quantile_is_predicted_as_it_stands_and_an_unknown_link_is_refused():
+    model = hand_made("scales", 0, block_dtype=np.float64).set_params(loss=Pinball(0.9))
+    assert difference(model, "float64", rows(model, 200, 0)) < 1e-11
+
+    class Odds(Pinball):
+        def prediction(self, F):
+            return np.exp(F) / 2
+
+    with pytest.raises(TypeError, match="prediction of its own; to_onnx knows those of srff"):
+        to_onnx(model.set_params(loss=Odds()))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "classes",
+    [["no", "yes"], ["a", "größe", ""], [False, True], [3, -7, 2**40], [1.0, 2.0]],
+    ids=str,
+)
+def test_labels_and_chances_are_those_of_the_classifier(classes, dtype):
+    model = classifier(sorted(classes), block_dtype=np.float64)
+    X = rows(model, 300, 0).astype(dtype)
+    graph = to_onnx(model, dtype=dtype)
+    onnx.checker.check_model(graph, full_check=True)
+    onnx.shape_inference.infer_shapes(graph, check_type=True, strict_mode=True, data_prop=True)
+    label, p = session(graph).run(["label", "probabilities"], {"X": X})
+    assert label.dtype == (object if isinstance(classes[0], str) else np.int64)
+    assert p.dtype == dtype
+    np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-6)
+    assert set(label) == set(classes)
+    np.testing.assert_array_equal(label, model.predict(X))
+    empty = session(graph).run(None, {"X": X[:0]})
+    assert [part.shape for part in empty] == [(0,), (0, len(classes))]
+    meta = session(graph).get_modelmeta()
+    assert "predicts label and probabilities" in meta.description
+    assert json.loads(meta.custom_metadata_map["classes"]) == sorted(classes)
+
+
+def test_chances_of_outputs_far_apart_do_not_overflow():
+    for classes in (["a", "b"], ["a", "b", "c"]):
+        model = classifier(classes, block_dtype=np.float64)
+        model.coef_ = model.coef_ * 1e4
+        X = rows(model, 100, 0).astype("float32")
+        p = session(to_onnx(model)).run(["probabilities"], {"X": X})[0]
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-6)
+
+
+def test_a_class_that_is_no_whole_number_is_refused():
+    with pytest.raises(ValueError, match=r"classes_ has 0\.5; to_onnx takes texts and whole"):
+        to_onnx(classifier([0.5, 1.0]))
+
+
+@pytest.mark.parametrize("make", [SRFFRegressor, SRFFClassifier])
+def test_a_model_that_reads_nothing_gives_a_constant(make):
+    model = table_model(make, reads=())
+    graph = to_onnx(model)
+    onnx.checker.check_model(graph, full_check=True)
+    X = table(model, 4)
+    assert [port.name for port in session(graph).get_inputs()] == ["a"]
+    given = session(graph).run(None, {"a": np.zeros((4, 1), "float32")})
+    expected = model.predict(X)
+    if make is SRFFRegressor:
+        np.testing.assert_allclose(given[0], expected, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(given[0], expected)
+        np.testing.assert_allclose(given[1], model.predict_proba(X), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("reads", [(0, 1, 2, 3, 4, 5), (1,), (5,), (3, 6), (2, 4)], ids=str)
+def test_categories_and_gaps_are_encoded_in_the_graph(reads, dtype):
+    model = table_model(reads=reads)
+    X = table(model)
+    X[:, [0, 2, 6]] = X[:, [0, 2, 6]].astype(dtype)
+    graph = to_onnx(model, dtype=dtype)
+    onnx.checker.check_model(graph, full_check=True)
+    onnx.shape_inference.infer_shapes(graph, check_type=True, strict_mode=True, data_prop=True)
+    inputs = session(graph).get_inputs()
+    assert [port.name for port in inputs] == [str(model.feature_names_in_[k]) for k in reads]
+    assert all(port.shape == ["rows", 1] for port in inputs)
+    texts = [port.name for port in inputs if port.type == "tensor(string)"]
+    assert texts == (["colour"] if 1 in reads else [])
+    given = columns(graph, X, model.feature_names_in_)
+    expected = model.predict(X)
+    y = session(graph).run(["y"], given)[0]
+    assert len(np.unique(expected)) > 3
+    np.testing.assert_allclose(y, expected, rtol=0, atol=1e-5 if dtype == "float32" else 1e-11)
+    none = session(graph).run(["y"], {name: x[:0] for name, x in given.items()})[0]
+    assert none.shape == (0,)
+    used = session(graph).get_modelmeta().custom_metadata_map["used_features"]
+    assert json.loads(used) == [port.name for port in inputs]
+
+
+def test_a_classifier_of_a_table_agrees_after_a_fit():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
+    model = table_model()
+    X = table(model, 300)
+    frame = pd.DataFrame({"colour": X[:, 1], "size": X[:, 2].astype(float), "on": X[:, 3]})
+    frame["on"] = frame["on"].astype("boolean")
+    value = 2.0 * (frame["colour"] == "red") + frame["size"].fillna(1) + 1.0 * (X[:, 3] == True)  # noqa: E712
+    y = np.array(["low", "middle", "high"])[np.digitize(value, [0.3, 1.6])]
+    settings = {"refine": None, "alpha": 1e-3, "budget": 3.0, "missing": "impute"}
+    fitted = SRFFClassifier(**QUICK, **settings, dtype="float64").fit(frame, y)
+    assert {"colour", "size", "on"} == set(fitted.get_feature_names_out())
+    graph = to_onnx(fitted)
+    given = columns(graph, X[:, 1:4], frame.columns)
+    label, p = session(graph).run(["label", "probabilities"], given)
+    np.testing.assert_allclose(p, fitted.predict_proba(frame), rtol=0, atol=1e-5)
+    assert (label == fitted.predict(frame)).mean() > 0.99
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("transform", ["standard", "quantile"])
+def test_gaps_in_numbers_are_filled_in_the_graph(transform, dtype):
+    model = hand_made("scales", 0, transform, block_dtype=np.float64)
+    columns = tuple(Number(0.5, indicator=k % 2 == 0) for k in range(7))
+    model.levels_, model.encoding_ = (None,) * 7, Encoding(columns)
+    source = model.encoding_.source
+    rng = np.random.default_rng(0)
+    X = rows(model, 200, 0).astype(dtype)
+    X[rng.uniform(size=X.shape) < 0.2] = np.nan
+    model.columns_ = np.array([0, 1, 2, 4, 7])  # a number and its mark, single numbers, a mark
+    assert source[model.columns_].tolist() == [0, 0, 1, 2, 4]
+    model.center_, model.spread_ = rng.normal(size=source.size), rng.uniform(0.5, 2, source.size)
+    model.frequencies_ = rng.normal(size=(5, 40))
+    if transform == "standard":
+        model.input_map_ = Standardise(model.center_, model.spread_).take(model.columns_)
+    else:
+        model.input_map_ = Quantile.fit(model.encoding_(X.astype(float))[:, model.columns_])
+    assert difference(model, dtype, X) < (1e-5 if dtype == "float32" else 1e-11)
+
+
+def test_what_predict_refuses_gives_nan():
+    model = table_model(refuses=True)
+    X = table(model, 5, odd=False)
+    X[1, 0], X[2, 1], X[3, 1], X[4, 4] = None, None, "violet", 8
+    y = session(to_onnx(model)).run(["y"], columns(to_onnx(model), X, model.feature_names_in_))[0]
+    assert np.isnan(y).tolist() == [False, True, True, True, True]
+    for row in X[1:]:
+        with pytest.raises(ValueError, match=r"missing value or NaN|did not see"):
+            model.predict(row[None, :])
+
+
+def test_an_empty_text_is_a_level_where_the_fit_had_it():
+    model = table_model(reads=(1,))
+    levels = np.array(["", "größe", "red"], dtype=object)
+    model.levels_ = (None, levels, *model.levels_[2:])
+    X = table(model, 30, odd=False)
+    X[0, 1] = "violet"
+    given = {"colour": X[:, [1]]}
+    np.testing.assert_allclose(
+        session(to_onnx(model)).run(["y"], given)[0], model.predict(X), rtol=0, atol=1e-5
+    )
+
+
+def test_columns_may_have_any_names():
+    model = table_model(make=SRFFClassifier, reads=(0, 1, 2, 3))
+    model.feature_names_in_ = np.array(
+        ["label", "srff.waves", "", "probabilities", "label_", "coef", "g"], dtype=object
+    )
+    graph = to_onnx(model)
+    onnx.checker.check_model(graph, full_check=True)
+    names = [port.name for port in session(graph).get_inputs()]
+    assert names == ["label_", "srff.waves", "x2", "probabilities_"]
+    X = table(model)
+    given = columns(graph, X[:, :4], names)
+    label, p = session(graph).run(["label", "probabilities"], given)
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=1e-6)
+
+
+def test_levels_that_float32_cannot_tell_apart_are_named():
+    model = table_model(reads=(5,))
+    model.levels_ = (*model.levels_[:5], np.array([0.1, 0.1 + 1e-12, 1.0, 2.0]), None)
+    with pytest.raises(ValueError, match=r"levels 0\.1 and 0\.1000.*of the column x y apart.*64"):
+        to_onnx(model)
+    to_onnx(model, dtype="float64")
+    model.levels_ = (*model.levels_[:5], np.array([2**60, 2**60 + 1, 2**61, 2**62]), None)
+    with pytest.raises(ValueError, match=r"the column x y apart; make them texts"):
+        to_onnx(model, dtype="float64")
+
+
+def test_the_reference_implementation_of_onnx_encodes_the_same():
+    from onnx.reference import ReferenceEvaluator
+
+    model = table_model()
+    X = table(model)
+    graph = to_onnx(model, dtype="float64")
+    given = columns(graph, X, model.feature_names_in_)
+    y = ReferenceEvaluator(graph).run(["y"], given)[0]
+    np.testing.assert_allclose(y, model.predict(X), rtol=0, atol=1e-10)
+
+
 def test_the_columns_of_an_hsic_lasso_are_those_of_the_whole_table(fitted):
     model = fitted("HSIC lasso")
     assert 0 < model.selected_.size < 5
@@ -464,7 +786,9 @@ def test_the_columns_of_an_hsic_lasso_are_those_of_the_whole_table(fitted):
     assert used == [f"x{s}" for s in model.selected_]
 
 
-@pytest.mark.parametrize("model", [SRFFRegressor(), RFFRegressor(), RidgeBaseline(), Denovas()])
+@pytest.mark.parametrize(
+    "model", [SRFFRegressor(), SRFFClassifier(), RFFRegressor(), RidgeBaseline(), Denovas()]
+)
 def test_a_model_that_is_not_fitted_is_refused(model):
     with pytest.raises(NotFittedError, match=type(model).__name__):
         to_onnx(model)
@@ -480,7 +804,9 @@ def test_a_model_that_is_not_fitted_is_refused(model):
     ],
 )
 def test_an_estimator_of_another_kind_is_named(model, name):
-    with pytest.raises(TypeError, match=rf"{name}.*SRFFRegressor, RFFRegressor or regressor of"):
+    with pytest.raises(
+        TypeError, match=rf"{name}.*SRFFRegressor, SRFFClassifier, RFFRegressor or reg"
+    ):
         to_onnx(model)
 
 

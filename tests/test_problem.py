@@ -10,6 +10,7 @@ import pytest
 from srff import SRFFRegressor
 from srff.kernels import Gaussian
 from srff.layouts import MERGE_ROWS, VALIDATION_ROWS, MemoryLayout, StreamLayout, default_validation
+from srff.losses import SQUARED
 from srff.problem import FLOAT64_ROWS, prepare
 from srff.transforms import Quantile, Standardise
 
@@ -100,7 +101,7 @@ def test_passes_over_a_part_count_as_a_part(table):
         assert view.effective_passes == pytest.approx(1.0)
         assert view.n_passes == 0
         view.training().statistics(W, B, COLUMNS)
-        view.statistics_of_all_rows([(W, B), (2 * W, B)], COLUMNS)
+        view.statistics_of_all_rows([(W, B), (2 * W, B)], COLUMNS, SQUARED)
         assert view.n_passes == 2
         assert p.n_passes == 2 + MemoryLayout.n_passes
         assert p.effective_passes == pytest.approx(3 + MemoryLayout.n_passes)
@@ -161,7 +162,7 @@ def test_validation_rows_are_no_more_than_needed():
     rng = np.random.RandomState(0)
     n = VALIDATION_ROWS + 500
     X, Y = rng.standard_normal((n, 2)), rng.standard_normal((n, 1))
-    with problem(X, Y, validation=(X, Y)) as p:
+    with problem(X, Y, validation=(X, Y, None)) as p:
         assert p.validation.n == VALIDATION_ROWS
     with problem(X, Y, validation=0.99) as p:
         assert p.validation.n == VALIDATION_ROWS

@@ -7,13 +7,13 @@ import pytest
 
 from srff.constraints import project_simplex
 from srff.kernels import Gaussian, low_order
-from srff.objectives import evidence_objective, training_objective
+from srff.objectives import Evidence, TrainingLoss
 from srff.problem import prepare
-from srff.solvers.alternating import alternating, start
-from srff.solvers.profile import descend_scales, slopes
+from srff.solvers.alternating import alternating, first_states
+from srff.solvers.profile import descend_scales
 from srff.solvers.refine import Free, LowOrder, Metric, Scales, descend
 
-OBJECTIVES = [training_objective, evidence_objective]
+OBJECTIVES = [TrainingLoss, Evidence]
 
 
 @pytest.fixture
@@ -35,17 +35,26 @@ def problem(ring):
 
 
 def value(problem, goal, scale):
-    return goal(problem.training_statistics(scale)).value
+    return goal.of(problem.training_statistics(scale)).value
+
+
+def descent(problem, goal, E=None, scale=None, **options):
+    return descend_scales(
+        problem.training,
+        goal,
+        problem.E if E is None else E,
+        problem.b,
+        problem.scale if scale is None else scale,
+        start=problem.start(problem.b),
+        units=problem.units,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_descent_stays_on_the_simplex_and_goes_down(problem, objective):
     goal = objective(1e-2)
-    states = list(
-        descend_scales(
-            problem.training, goal, problem.E, problem.b, problem.scale, max_iter=20, tol=1e-8
-        )
-    )
+    states = list(descent(problem, goal, max_iter=20, tol=1e-8))
     assert [s.n_iter for s in states] == list(range(1, len(states) + 1))
     for state in states:
         assert (state.scale >= 0).all()
@@ -57,16 +66,14 @@ def test_the_descent_stays_on_the_simplex_and_goes_down(problem, objective):
 
 
 def test_the_descent_ends_where_a_long_projected_gradient_ends(problem):
-    goal, E, b = training_objective(1e-2), problem.E[:6], problem.b
+    goal, E, b = TrainingLoss(1e-2), problem.E[:6], problem.b
     columns = np.arange(6)
-    *_, state = descend_scales(
-        problem.training, goal, problem.E, b, problem.scale, max_iter=200, tol=1e-10
-    )
+    *_, state = descent(problem, goal, max_iter=200, tol=1e-10)
     x = problem.scale[:6]
     for _ in range(600):
         W = x[:, None] * E
-        e = goal(problem.training.statistics(W, b, columns))
-        slope = np.sum(slopes(problem.training, e, W, b, columns)[0] * E, axis=1)
+        e = goal.of(problem.training.statistics(W, b, columns))
+        slope = np.sum(goal.slopes(problem.training, e, W, b, columns)[0] * E, axis=1)
         x = project_simplex(x - 0.1 * slope, problem.budget)
     assert state.converged
     assert state.objective[-1] == pytest.approx(e.value, rel=1e-4)
@@ -74,17 +81,12 @@ def test_the_descent_ends_where_a_long_projected_gradient_ends(problem):
 
 
 def test_the_descent_is_no_worse_than_the_papers_alternation(problem):
-    (first,) = start(problem.training_statistics(problem.scale), problem.scale, np.array([1e-2]))
+    engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
+    alphas, units = np.array([1e-2]), problem.units
+    (first,) = first_states(engine, loss, E, b, problem.scale, alphas, problem.start(b))
     options = {"max_iter": 300, "tol": 1e-8}
-    *_, paper = alternating(problem.training, problem.E, problem.b, first, **options)
-    *_, state = descend_scales(
-        problem.training,
-        training_objective(1e-2),
-        problem.E,
-        problem.b,
-        problem.scale,
-        **options,
-    )
+    *_, paper = alternating(engine, loss, E, b, first, units=units, **options)
+    *_, state = descent(problem, TrainingLoss(1e-2), **options)
     # Both measure the paper's objective; the alternation comes near the same place, slowly.
     assert state.objective[-1] <= paper.objective[-1] * (1 + 1e-6)
     assert state.objective[-1] == pytest.approx(paper.objective[-1], rel=0.05)
@@ -95,9 +97,8 @@ def test_a_flat_objective_ends_the_descent_at_once(problem):
     E = problem.E.copy()
     E[1:] = 0.0  # one usable column: the simplex is a point
     scale = np.r_[2.0, np.zeros(6)]
-    goal = training_objective(1e-2)
-    states = list(descend_scales(problem.training, goal, E, problem.b, scale, max_iter=9, tol=1e-6))
-    assert states == []
+    goal = TrainingLoss(1e-2)
+    assert list(descent(problem, goal, E, scale, max_iter=9, tol=1e-6)) == []
 
 
 def points():
@@ -133,10 +134,10 @@ def test_the_slope_of_each_parametrisation_agrees_with_finite_differences(
 
     def value(vector):
         there = point.at(vector)
-        return goal(engine.statistics(there.W, there.b, COLUMNS)).value
+        return goal.of(engine.statistics(there.W, there.b, COLUMNS)).value
 
-    e = goal(engine.statistics(point.W, point.b, COLUMNS))
-    slope = point.chain(*slopes(engine, e, point.W, point.b, COLUMNS))
+    e = goal.of(engine.statistics(point.W, point.b, COLUMNS))
+    slope = point.chain(*goal.slopes(engine, e, point.W, point.b, COLUMNS))
     x = point.vector()
     rng = np.random.RandomState(6)
     for _ in range(4):
@@ -150,23 +151,24 @@ def test_the_slope_of_each_parametrisation_agrees_with_finite_differences(
 def test_each_parametrisation_descends(problem, objective, point):
     ticks = []
     goal = objective(0.01)
-    descent = descend(
+    found = descend(
         problem.training,
         goal,
         point,
         COLUMNS,
+        start=problem.start(point.b),
         max_iter=15,
         tol=1e-6,
         tick=lambda: ticks.append(1),
     )
-    end, values = descent.point, descent.objective
+    end, values = found.point, found.objective
     assert type(end) is type(point)
     assert len(ticks) == len(values)
     assert min(values) < values[0] - 0.01
-    S = problem.training.statistics(end.W, end.b, COLUMNS)
-    np.testing.assert_array_equal(descent.statistics.G, S.G)
-    reached = goal(S).value
-    assert reached == pytest.approx(min(values), rel=1e-9)
+    reached = goal.of(problem.training.statistics(end.W, end.b, COLUMNS))
+    np.testing.assert_array_equal(found.found.coef, reached.coef)
+    assert found.found.training_error == reached.training_error
+    assert reached.value == pytest.approx(min(values), rel=1e-9)
 
 
 @by_kind

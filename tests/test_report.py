@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+from html import escape
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from srff import SRFFRegressor
+from srff import SRFFClassifier, SRFFRegressor
+from srff.display import number, selected, share
+from srff.judging import judge
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: plot)")
 
@@ -45,15 +48,15 @@ def test_the_answer_comes_first_and_names_are_escaped(model, data):
 
 
 def test_shuffling_shows_how_much_a_variable_is_missed(model, data):
-    from srff.report import _Rows
-
     X, y = data[2], data[3]
-    rows = _Rows(model, X, y)
-    assert rows.rmse == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
-    assert rows.r2 == pytest.approx(model.score(X, y))
+    rows = judge(model, X, y)
+    assert rows.error == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+    assert rows.explained == pytest.approx(model.score(X, y))
+    assert rows.targets[0].r2 == pytest.approx(model.score(X, y))
     # Shuffling x in sin(2 x) gives twice its variance, that of x z twice the variance of x z.
-    assert rows.rise[0] == pytest.approx(2 * np.var(np.sin(2 * X.iloc[:, 0])), rel=0.4)
-    assert (rows.rise > 3 * rows.rise_error).all()
+    missed = {one.entry.name: one for one in rows.missed}
+    assert missed["first"].rise == pytest.approx(2 * np.var(np.sin(2 * X.iloc[:, 0])), rel=0.4)
+    assert all(one.rise > 3 * one.error for one in rows.missed)
 
 
 def test_the_page_is_written_whole_and_not_over_another(model, tmp_path):
@@ -87,6 +90,80 @@ def test_models_of_few_words_have_a_page_too():
 
 
 @pytest.fixture(scope="module")
+def classified():
+    """A model of classes, rows with categories and gaps, and their classes."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.standard_normal((400, 3)), columns=["age", "dose", "noise"])
+    X["colour"] = rng.choice(["red", "green", "<b>blue"], 400)
+    score = 2 * np.sin(2 * X.age) + 2 * (X.colour == "red") + rng.logistic(0, 0.2, 400)
+    y = np.array(["<i>low", "mid", "high"])[np.digitize(score, [0, 1.5])]
+    X.loc[::5, "age"] = np.nan
+    model = SRFFClassifier(n_components=40, max_iter=6, missing="impute", random_state=0)
+    return model.fit(X[:300], y[:300]), X[300:], y[300:]
+
+
+def test_the_page_of_a_classifier_tells_how_classes_are_told_apart(classified):
+    model, X, y = classified
+    page = model.report(X=X, y=y)
+    found = judge(model, X, y)
+    assert {"age", "colour"} <= {entry.name for entry in selected(model)}
+    assert f"the log loss is <b>{number(model.validation_error_)}</b>" in page
+    assert f"<b>{share(found.classes.accuracy)}</b> of the rows are given their class" in page
+    assert f"<b>{found.classes.auc:.3f}</b>" in page
+    assert "rise of the log loss when" in page
+    for label, count in zip(model.classes_, np.diag(found.classes.confusion), strict=True):
+        assert f"<td>{escape(label)}</td>" in page
+        assert f"<td>{count}</td>" in page
+    assert "<i>low" not in page
+    assert "<b>blue" not in page
+    assert "Classes told apart." in page
+    assert "model.predict_proba(X)" in page
+
+
+def test_the_page_speaks_of_categories_and_gaps_by_the_users_columns(classified):
+    model, X, y = classified
+    page = model.report()
+    line = re.search(r"<td>colour</td>.*?</tr>", page.split("in the training data")[1])[0]
+    assert "3: " in line
+    shares = [float(text) for text in re.findall(r"([\d.]+) %", line)]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    line = re.search(r"<td>age</td>.*?</tr>", page.split("in the training data")[1])[0]
+    assert "20.0 %" in line
+    assert "filled in with the median" in page
+
+
+def test_the_page_of_several_targets_has_a_line_for_each():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((200, 3))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), 30 * X[:, 1]])
+    model = SRFFRegressor(n_components=20, max_iter=3, random_state=0).fit(X[:150], Y[:150])
+    page = model.report(X=X[150:], y=Y[150:])
+    for t, one in enumerate(judge(model, X[150:], Y[150:]).targets):
+        assert f"<td>target {t}</td><td>{number(one.rmse)}</td><td>{share(one.r2)}</td>" in page
+    assert "Effects on target 1." in page
+
+
+@pytest.mark.parametrize("kind", ["groups", "poisson", "pinball"])
+def test_groups_and_losses_are_called_by_their_names(kind):
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.standard_normal((200, 4)), columns=list("abcd"))
+    settings = {"loss": kind} if kind != "groups" else {"groups": {"<u>both": ["a", "b"]}}
+    model = SRFFRegressor(
+        n_components=20, max_iter=3, refine=None, alpha=0.01, random_state=0, **settings
+    )
+    y = rng.poisson(np.exp(0.5 * X.a * X.b))
+    page = model.fit(X, y).report(X=X, y=y)
+    if kind == "groups":
+        assert "of 3 variables or groups matter" in page
+        assert "<b>&lt;u&gt;both</b> (a, b)" in page
+        assert "<td>&lt;u&gt;both (a, b)</td>" in page
+    else:
+        said = {"poisson": "half of the mean Poisson deviance", "pinball": "of the median"}[kind]
+        assert said in page
+        assert "root mean squared" not in page
+
+
+@pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed (extra: browser)"
@@ -102,9 +179,15 @@ def browser():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_a_browser_shows_all_of_it(browser, model, data, tmp_path, width, scheme):
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_browser_shows_all_of_it(browser, model, data, classified, tmp_path, width, scheme, kind):
     path = tmp_path / "report.html"
-    model.report(path, data[2], data[3])
+    if kind == "numbers":
+        model.report(path, data[2], data[3])
+    elif scheme == "dark":
+        pytest.skip("the colours are the same")
+    else:
+        classified[0].report(path, *classified[1:])
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     messages, requests = [], []
     page.on("console", lambda message: messages.append(message.text))

@@ -30,7 +30,7 @@ def prepared(X, y, weight=None, device="cpu"):
 def screened(X, y, model=None, weight=None, most=40, device="cpu"):
     with prepared(X, y, weight, device) as problem:
         model = model(problem) if model else None
-        return screen(problem.training, problem.usable, most, model)
+        return screen(problem.training, problem.usable, most, model=model)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_residuals_of_a_model_show_what_is_missing(inputs):
         columns = np.array([1])
         W, b = rng.standard_normal((1, 20)), rng.uniform(0, 2 * np.pi, 20)
         a = ridge(problem.training.statistics(W, b, columns), 1e-6)
-        return Prediction(columns, W, b, a)
+        return Prediction(columns, W, b, a, np.zeros(1))
 
     assert set(screened(inputs, y).columns) == {1, 5}
     assert screened(inputs, y, model).columns.tolist() == [5]

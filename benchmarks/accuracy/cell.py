@@ -10,12 +10,13 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from methods import METHODS
-from methods.common import rmse
-from problems import PROBLEMS, score
+from methods.common import Fitted, rmse
+from problems import PROBLEMS, Draw, score
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
@@ -31,23 +32,34 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def run(problem_name: str, method_name: str, seed: int, n_threads: int, device: str) -> dict:
-    """The figures of a cell; an exception becomes its status."""
-    problem, method = PROBLEMS[problem_name], METHODS[method_name]
+def measure(
+    problem: Any,
+    method: Any,
+    seed: int,
+    n_threads: int,
+    device: str,
+    before: Callable[[Draw], dict[str, Any]],
+    errors: Callable[[Draw, Fitted], dict[str, Any]],
+    **options: Any,
+) -> dict[str, Any]:
+    """The figures of a cell; an exception becomes its status.
+
+    ``before`` says what is known without a fit, ``errors`` what a fitted model reaches on the test
+    rows; numbers of the latter have to be finite.  ``options`` go to the method.
+    """
     try:
         draw = problem.draw(seed)
     except (OSError, ImportError) as error:
         return {"status": f"no data: {error}"}
-    (X, y), test = draw.train, draw.test
-    figures: dict[str, Any] = {"n": X.shape[0], "d": X.shape[1], "floor": problem.floor}
-    figures["rmse_mean"] = rmse(test[1], np.full(test[1].size, y.mean()))
+    X, _ = draw.train
+    figures: dict[str, Any] = {"n": X.shape[0], "d": X.shape[1], **before(draw)}
     place = device if method.device else "cpu"
     try:
         fit = method.load()
         begun = time.perf_counter()
-        fitted = fit(draw.train, draw.validation, seed, n_threads, place)
+        fitted = fit(draw.train, draw.validation, seed, n_threads, place, **options)
         figures["seconds"] = time.perf_counter() - begun
-        figures["rmse"] = rmse(test[1], np.asarray(fitted.predict(test[0])))
+        reached = errors(draw, fitted)
     except MemoryError as error:
         return figures | {"status": f"memory: {error}"}
     except Exception as error:
@@ -56,8 +68,10 @@ def run(problem_name: str, method_name: str, seed: int, n_threads: int, device: 
     selected = np.asarray(fitted.selected, dtype=bool)
     result = score(problem, selected, draw.names)
     columns = np.flatnonzero(selected)
+    finite = all(math.isfinite(value) for value in reached.values())
     return figures | {
-        "status": "ok" if math.isfinite(figures["rmse"]) else "error: the error is not finite",
+        **reached,
+        "status": "ok" if finite else "error: the error is not finite",
         "n_selected": int(selected.sum()),
         "n_true": result.n_true,
         "true_selected": result.true,
@@ -70,7 +84,27 @@ def run(problem_name: str, method_name: str, seed: int, n_threads: int, device: 
     }
 
 
-if __name__ == "__main__":
+def run(problem_name: str, method_name: str, seed: int, n_threads: int, device: str) -> dict:
+    """The figures of a cell of this benchmark."""
+    problem, method = PROBLEMS[problem_name], METHODS[method_name]
+
+    def before(draw: Draw) -> dict[str, Any]:
+        y, held = draw.train[1], draw.test[1]
+        return {"floor": problem.floor, "rmse_mean": rmse(held, np.full(held.size, y.mean()))}
+
+    def errors(draw: Draw, fitted: Fitted) -> dict[str, Any]:
+        X, y = draw.test
+        return {"rmse": rmse(y, np.asarray(fitted.predict(X)))}
+
+    return measure(problem, method, seed, n_threads, device, before, errors)
+
+
+def print_cell(measured: Callable[[str, str, int, int, str], dict[str, Any]]) -> None:
+    """Run the cell that the command line names and print its figures as the last line."""
     warnings.simplefilter("ignore")
     name, method, seed, threads, device = sys.argv[1:]
-    print("\n" + json.dumps(run(name, method, int(seed), int(threads), device)))
+    print("\n" + json.dumps(measured(name, method, int(seed), int(threads), device)))
+
+
+if __name__ == "__main__":
+    print_cell(run)

@@ -9,7 +9,7 @@ import argparse
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -24,6 +24,12 @@ FAMILIES = {
     "other": "Other functions",
     "real": "Real data",
 }
+SELECTION = ("n_selected", "n_true", "true_selected", "false_selected", "exact")
+COST = ("seconds", "peak_mb", "n", "d")
+FIGURES = {"error": "rmse", "worst": "rmse_mean", "floor": "floor"}
+FIGURES |= {name: name for name in (*SELECTION, *COST)}
+"""What is read from the results, and the column that it is in."""
+
 COLOURS = {"srff": "#c0392b"}
 TEXT = """# Error and variable selection beside other methods
 
@@ -95,11 +101,9 @@ class Line:
     versions: dict[str, str]
 
     @classmethod
-    def of(cls, row: dict[str, str]) -> Line:
+    def of(cls, row: dict[str, str], columns: Mapping[str, str] = FIGURES) -> Line:
         """From the texts of the file; what is empty is nan."""
-        names = ("rmse", "rmse_mean", "floor", "n_selected", "n_true", "true_selected")
-        names += ("false_selected", "exact", "seconds", "peak_mb", "n", "d")
-        figures = {name: float(row[name]) if row[name] else math.nan for name in names}
+        figures = {name: float(row[col]) if row[col] else math.nan for name, col in columns.items()}
         versions = json.loads(row["versions"] or "{}")
         key = (row["problem"], row["method"], int(row["seed"]), row["status"])
         return cls(*key, figures, row["device"], versions)
@@ -138,7 +142,7 @@ def error_left(lines: Sequence[Line]) -> float:
     """The share of the reducible error that is left; nan where next to nothing is reducible."""
     floor = average(lines, "floor")
     floor = 0.0 if math.isnan(floor) else floor
-    worst, error = average(lines, "rmse_mean"), average(lines, "rmse")
+    worst, error = average(lines, "worst"), average(lines, "error")
     if not worst > 1.1 * floor:
         return math.nan
     return max(error - floor, 0.0) / (worst - floor)
@@ -170,12 +174,12 @@ def unfinished(lines: Sequence[Line]) -> str:
     return lines[0].status.split(":")[0]
 
 
-def error_text(lines: Sequence[Line]) -> str:
+def error_text(lines: Sequence[Line], name: str = "error") -> str:
     """Mean and standard error of a cell; in brackets, seeds that ended well if not all did."""
     fine = [line for line in lines if line.status == "ok"]
     if not fine:
         return unfinished(lines)
-    errors = values(fine, "rmse")
+    errors = values(fine, name)
     text = number(fmean(errors), 4)
     if len(errors) > 1:
         text += f" ± {number(stdev(errors) / math.sqrt(len(errors)), 2)}"
@@ -184,7 +188,7 @@ def error_text(lines: Sequence[Line]) -> str:
 
 def best_methods(cells: Cells, problem: str, methods: Sequence[str]) -> set[str]:
     """The methods of lowest mean error: one, but for ties."""
-    means = {m: average(good(cells, problem, m), "rmse") for m in methods}
+    means = {m: average(good(cells, problem, m), "error") for m in methods}
     means = {m: mean for m, mean in means.items() if not math.isnan(mean)}
     return {m for m, mean in means.items() if mean <= min(means.values()) * (1 + 1e-6)}
 
@@ -195,7 +199,7 @@ def error_table(cells: Cells, problems: Sequence[Problem], methods: Sequence[str
     for problem in problems:
         best = best_methods(cells, problem.name, methods)
         lines = [line for m in methods for line in cells.get((problem.name, m), [])]
-        row = [f"`{problem.name}`", number(problem.floor), number(average(lines, "rmse_mean"))]
+        row = [f"`{problem.name}`", number(problem.floor), number(average(lines, "worst"))]
         for method in methods:
             text = error_text(cells.get((problem.name, method), []))
             row.append(f"**{text}**" if method in best else text)
@@ -267,7 +271,7 @@ def pair_table(cells: Cells, problems: Sequence[Problem], methods: Sequence[str]
     rows = []
     for method in methods:
         ratios = [
-            other.figures["rmse"] / mine.figures["rmse"]
+            other.figures["error"] / mine.figures["error"]
             for problem in problems
             for mine in good(cells, problem.name, "srff")
             for other in good(cells, problem.name, method)
@@ -368,7 +372,11 @@ def place_labels(axes: Any, points: dict[str, tuple[float, float]]) -> None:
 
 
 def draw_figures(
-    cells: Cells, problems: Sequence[Problem], methods: Sequence[str], folder: Path
+    cells: Cells,
+    problems: Sequence[Problem],
+    methods: Sequence[str],
+    folder: Path,
+    name: str = "accuracy",
 ) -> None:
     """Error against time, and relevant against irrelevant variables selected.
 
@@ -379,7 +387,7 @@ def draw_figures(
     shared = shared or list(problems)
     points = {m: method_point(cells, shared, m) for m in methods}
     scatter(
-        folder / "accuracy-time.svg",
+        folder / f"{name}-time.svg",
         {m: (p.seconds, p.left) for m, p in points.items()},
         (
             f"Error left and time, {len(shared)} problems {which}",
@@ -392,7 +400,7 @@ def draw_figures(
     true = [p for p in shared if p.groups]
     points = {m: method_point(cells, true, m) for m in methods}
     scatter(
-        folder / "accuracy-selection.svg",
+        folder / f"{name}-selection.svg",
         {m: (p.false, p.found) for m, p in points.items()},
         (
             f"Variables selected, {len(true)} problems of known truth {which}",
@@ -477,13 +485,17 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(
+    argv: Sequence[str] | None = None,
+    written: Callable[[Path, Path], None] = write,
+    folder: Path = HERE,
+) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--results", type=Path, default=HERE / "results.csv")
-    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
+    parser = argparse.ArgumentParser(description="Write a page and its figures from the results.")
+    parser.add_argument("--results", type=Path, default=folder / "results.csv")
+    parser.add_argument("--docs", type=Path, default=folder.parents[1] / "docs")
     options = parser.parse_args(argv)
-    write(options.results, options.docs)
+    written(options.results, options.docs)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -55,6 +55,20 @@ PAGE, POLL = os.sysconf("SC_PAGE_SIZE"), 0.1
 
 
 @dataclass(frozen=True)
+class Benchmark:
+    """What is run: its folder with ``cell.py``, its problems and methods, its results' columns.
+
+    ``figure`` is the column that is shown while it runs.
+    """
+
+    folder: Path
+    problems: Mapping[str, Any]
+    methods: Mapping[str, Any]
+    columns: tuple[str, ...]
+    figure: str
+
+
+@dataclass(frozen=True)
 class Cell:
     """A problem, a method and a seed."""
 
@@ -86,7 +100,7 @@ class Running:
     """Why it was ended, if it was."""
 
 
-def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+def arguments(argv: Sequence[str] | None = None, folder: Path = HERE) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
@@ -98,7 +112,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--time-limit", type=float, default=3600, help="seconds for a cell")
     add("--memory-limit", type=float, default=16000, help="MB for a cell")
     add("--device", default="cpu", help="cpu, or cuda for the methods that can")
-    add("--out", type=Path, default=HERE / "results.csv")
+    add("--out", type=Path, default=folder / "results.csv")
     add("--retry", action="store_true", help="run cells again that did not end well")
     add("--list", action="store_true", help="show the cells that would run")
     return parser.parse_args(argv)
@@ -133,11 +147,11 @@ def read(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(whole.decode().splitlines()))
 
 
-def append(path: Path, row: dict[str, Any]) -> None:
+def append(path: Path, row: dict[str, Any], columns: Sequence[str] = COLUMNS) -> None:
     """Write one line whole."""
     new = not path.exists() or path.stat().st_size == 0
     with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(row)
@@ -156,10 +170,10 @@ def plan(
     return sorted(left, key=cost, reverse=True)
 
 
-def start(cell: Cell, limits: Limits) -> Running:
+def start(cell: Cell, limits: Limits, folder: Path = HERE) -> Running:
     """Start the process of a cell, in a group of its own."""
     environment = os.environ | dict.fromkeys(THREADS, str(limits.threads))
-    command = [sys.executable, str(HERE / "cell.py"), cell.problem, cell.method, str(cell.seed)]
+    command = [sys.executable, str(folder / "cell.py"), cell.problem, cell.method, str(cell.seed)]
     command += [str(limits.threads), limits.device]
     files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115, closed with the cell
     process = subprocess.Popen(
@@ -176,7 +190,9 @@ def resident_mb(pid: int) -> float:
         return 0.0
 
 
-def poll(running: Running, limits: Limits) -> dict[str, Any] | None:
+def poll(
+    running: Running, limits: Limits, columns: Sequence[str] = COLUMNS
+) -> dict[str, Any] | None:
     """The line of a cell that has ended, or None; one over a limit is ended."""
     pid, status, usage = os.wait4(running.process.pid, os.WNOHANG)
     if pid == 0:
@@ -189,10 +205,10 @@ def poll(running: Running, limits: Limits) -> dict[str, Any] | None:
         os.killpg(running.process.pid, signal.SIGKILL)
         pid, status, usage = os.wait4(running.process.pid, 0)
     running.process.returncode = os.waitstatus_to_exitcode(status)
-    return line(running, usage.ru_maxrss / 1024)
+    return line(running, usage.ru_maxrss / 1024, columns)
 
 
-def line(running: Running, peak_mb: float) -> dict[str, Any]:
+def line(running: Running, peak_mb: float, columns: Sequence[str]) -> dict[str, Any]:
     """The line of a cell whose process has ended."""
     figures: dict[str, Any] = {"seconds": time.monotonic() - running.begun}
     if running.stopped:
@@ -202,7 +218,7 @@ def line(running: Running, peak_mb: float) -> dict[str, Any]:
     running.output.close()
     running.log.close()
     row = figures | vars(running.cell) | {"peak_mb": round(peak_mb)}
-    return {name: written(row.get(name)) for name in COLUMNS}
+    return {name: written(row.get(name)) for name in columns}
 
 
 def result(running: Running) -> dict[str, Any]:
@@ -225,63 +241,61 @@ def written(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def run(cells: list[Cell], limits: Limits, jobs: int, out: Path) -> None:
+def run(cells: list[Cell], limits: Limits, jobs: int, out: Path, benchmark: Benchmark) -> None:
     """Run cells, ``jobs`` at a time, and append their lines as they come."""
     waiting, busy, done = list(reversed(cells)), [], 0
     try:
         while waiting or busy:
             while waiting and len(busy) < jobs:
-                busy.append(start(waiting.pop(), limits))
+                busy.append(start(waiting.pop(), limits, benchmark.folder))
             time.sleep(POLL)
             for running in list(busy):
-                row = poll(running, limits)
+                row = poll(running, limits, benchmark.columns)
                 if row is None:
                     continue
                 busy.remove(running)
-                append(out, row)
+                append(out, row, benchmark.columns)
                 done += 1
-                print(f"{done}/{len(cells)} {shown(row)}", flush=True)
+                print(f"{done}/{len(cells)} {shown(row, benchmark.figure)}", flush=True)
     finally:
         for running in busy:
             os.killpg(running.process.pid, signal.SIGKILL)
             running.process.wait()
 
 
-def record(out: Path, argv: Sequence[str], device: str) -> None:
+def record(out: Path, argv: Sequence[str], device: str, folder: Path = HERE) -> None:
     """Note the machine and the command beside the results, once each."""
     path = out.with_suffix(".json")
     runs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     kept = [a for i, a in enumerate(argv) if "--out" not in (a, *argv[max(i - 1, 0) : i])]
-    command = shlex.join(["python", "benchmarks/accuracy/run.py", *kept])
+    command = shlex.join(["python", f"benchmarks/{folder.name}/run.py", *kept])
     run = {"machine": machine(device), "command": command}
     if run not in runs:
         path.write_text(json.dumps([*runs, run], indent=1) + "\n", encoding="utf-8")
 
 
-def shown(row: dict[str, Any]) -> str:
+def shown(row: dict[str, Any], figure: str) -> str:
     """A line for the terminal."""
     head = f"{row['problem']} {row['method']} seed {row['seed']}:"
     if row["status"] != "ok":
         return f"{head} {row['status'][:100]}"
     truth = f" ({row['true_selected']}/{row['n_true']}, {row['false_selected']} false)"
     truth = truth if row["n_true"] != "" else ""
-    return f"{head} {row['rmse']}, {row['n_selected']} selected{truth}, {row['seconds']} s"
+    return f"{head} {row[figure]}, {row['n_selected']} selected{truth}, {row['seconds']} s"
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Plan and run."""
-    from methods import METHODS
-    from problems import PROBLEMS
-
+def main(argv: Sequence[str] | None = None, benchmark: Benchmark | None = None) -> None:
+    """Plan and run, this benchmark unless another is given."""
+    benchmark = benchmark or accuracy()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the cells are ended too
-    options = arguments(argv)
-    problems = matching(PROBLEMS, options.problems)
-    methods = matching(METHODS, options.methods)
+    options = arguments(argv, benchmark.folder)
+    problems = matching(benchmark.problems, options.problems)
+    methods = matching(benchmark.methods, options.methods)
     cells = [Cell(p, m, s) for s in parse_seeds(options.seeds) for p in problems for m in methods]
 
     def cost(cell: Cell) -> float:
-        problem = PROBLEMS[cell.problem]
-        return METHODS[cell.method].cost * problem.n_train * (10 + problem.n_features)
+        problem = benchmark.problems[cell.problem]
+        return benchmark.methods[cell.method].cost * problem.n_train * (10 + problem.n_features)
 
     left = plan(cells, read(options.out), options.retry, cost)
     if options.list:
@@ -290,9 +304,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"{len(left)} cells of {len(cells)} to run, {options.jobs} at a time", flush=True)
     if left:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        record(options.out, sys.argv[1:] if argv is None else argv, options.device)
+        argv = sys.argv[1:] if argv is None else argv
+        record(options.out, argv, options.device, benchmark.folder)
     limits = Limits(options.time_limit, options.memory_limit, options.threads, options.device)
-    run(left, limits, options.jobs, options.out)
+    run(left, limits, options.jobs, options.out, benchmark)
+
+
+def accuracy() -> Benchmark:
+    """The benchmark of this folder."""
+    from methods import METHODS
+    from problems import PROBLEMS
+
+    return Benchmark(HERE, PROBLEMS, METHODS, COLUMNS, "rmse")
 
 
 if __name__ == "__main__":

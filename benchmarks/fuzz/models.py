@@ -29,11 +29,12 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import BSpline
 
-from srff import RFFRegressor, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.baselines import SPAM, Denovas, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
 from srff.baselines import spam as spam_module
 from srff.io import ModelFileError, load, save
 from srff.kernels import Matern
+from srff.losses import Pinball, Poisson
 
 MEMORY = 512 * 2**20
 """Bytes that loading may take beside what the process has: files have some 20,000."""
@@ -50,6 +51,22 @@ def rows(n: int = 250) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.RandomState(0)
     X = rng.standard_normal((n, 5))
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, n)
+
+
+def table(n: int = 250) -> np.ndarray:
+    """Numbers, one of them with gaps, texts with gaps, truths and codes."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((n, 5)).astype(object)
+    X[rng.uniform(size=n) < 0.1, 1] = np.nan
+    X[:, 2] = rng.choice(["red", "grün", "", None], n)
+    X[:, 3] = rng.uniform(size=n) < 0.5
+    X[:, 4] = rng.choice([-3, 7, 9], n)
+    return X
+
+
+def thirds(y: np.ndarray) -> np.ndarray:
+    """Three classes."""
+    return np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.33, 0.67]))]
 
 
 def thresholded(
@@ -73,7 +90,28 @@ def models() -> dict[str, Any]:
         additive = SPAM(random_state=0).fit(X, y)
     finally:
         spam_module.group_lasso_path, spam_module._group_lasso = solve, check
+    plain = {"refine": None, "alpha": 0.01, "budget": 3.0}
+    T, coded = table(), {"categorical_features": [2, 3, 4], "missing": "impute"}
+    z = np.nan_to_num(T[:, :2].astype(float), nan=2.0).sum(axis=1) + 2.0 * (T[:, 2] == "red") + y
+    weights = {"low": 1, "middle": 2.5, "high": 1.0}
     return {
+        "srff-targets": SRFFRegressor(**quick, **plain, target_weights=[1.0, 2.0]).fit(
+            X, np.column_stack([y, X[:, 0]])
+        ),
+        "srff-poisson": SRFFRegressor(**quick, **plain, loss="poisson").fit(X, np.exp(y)),
+        "srff-pinball": SRFFRegressor(**quick, **plain, loss=Pinball(0.9)).fit(X, y),
+        "srff-groups": SRFFRegressor(**quick, **plain, groups={"pair": [0, 3], 7: [1]}).fit(X, y),
+        "srff-filled": SRFFRegressor(**quick, **plain, missing="impute").fit(
+            np.where(np.abs(X) > 1.8, np.nan, X), y
+        ),
+        "srff-table": SRFFRegressor(**quick, **plain, **coded).fit(T, z),
+        "srff-means": SRFFRegressor(**quick, **coded, categories="target", inputs="quantile").fit(
+            T, z
+        ),
+        "srff-two-classes": SRFFClassifier(**quick, **plain, class_weight="balanced").fit(X, y > 0),
+        "srff-classes": SRFFClassifier(**quick, **plain, **coded, class_weight=weights).fit(
+            T, thirds(z)
+        ),
         "srff": SRFFRegressor(**quick, inputs="standard").fit(X, y),
         "srff-quantile": SRFFRegressor(**quick, inputs="quantile", n_jobs=1).fit(X, y),
         "srff-names": named,
@@ -90,10 +128,66 @@ def models() -> dict[str, Any]:
     }
 
 
+def inputs_of(model: Any, X: np.ndarray) -> np.ndarray:
+    """Rows that the model takes: its levels in turn, gaps and unknown levels where they may be."""
+    levels = getattr(model, "levels_", None)
+    if levels is None:
+        return X
+    T = X.astype(object)
+    for k, (known, column) in enumerate(zip(levels, model.encoding_.columns, strict=True)):
+        if known is None:
+            if column.fill is not None:
+                T[::7, k] = np.nan
+            continue
+        accepted = np.isfinite(column.table).all(axis=1)
+        text = known.dtype == object
+        other = [None, "an unknown one" if text else 12345.5]
+        values = [v for v, fine in zip([*known.tolist(), *other], accepted, strict=True) if fine]
+        T = T if values else T[:0]  # it takes no level
+        T[:, k] = [values[i % len(values)] for i in range(len(T))]
+    return T
+
+
+def encoded(tensors: dict[str, np.ndarray], T: np.ndarray) -> np.ndarray:
+    """The columns that a model learns from, by the tensors of its file."""
+    ends = np.cumsum(tensors["levels_.texts.lengths"]).astype(int)
+    texts = np.split(tensors["levels_.texts.values"], ends[:-1])
+    pools = {
+        1: [text.tobytes().decode() for text in texts],
+        2: tensors["levels_.truths"].tolist(),
+        3: tensors["levels_.integers"].tolist(),
+        4: tensors["levels_.floats"].tolist(),
+    }
+    parts = (tensors[f"encoding_.{part}"] for part in ("fill", "value", "indicator"))
+    numbers = iter(zip(*parts, strict=True))
+    widths, flat = iter(tensors["encoding_.width"].tolist()), tensors["encoding_.table"]
+    out = []
+    for k, (kind, size) in enumerate(
+        zip(tensors["levels_.kinds"].tolist(), tensors["levels_.sizes"].tolist(), strict=True)
+    ):
+        gap = np.array([v is None or v != v for v in T[:, k]], dtype=bool)
+        if kind == 0:
+            fill, value, indicator = next(numbers)
+            x = np.where(gap, np.nan, T[:, k]).astype(np.float64)
+            out += [np.where(gap, fill, x)] if value else []
+            out += [gap.astype(np.float64)] if indicator else []
+            continue
+        known, pools[kind] = pools[kind][:size], pools[kind][size:]
+        width = next(widths)
+        rows, flat = flat[: (size + 2) * width].reshape(-1, width), flat[(size + 2) * width :]
+        places = [
+            size if g else known.index(v) if v in known else size + 1
+            for v, g in zip(T[:, k], gap, strict=True)
+        ]
+        out += list(rows[np.array(places, dtype=int)].T)
+    return np.column_stack(out)
+
+
 def reference(
-    tensors: dict[str, np.ndarray], name: str, values: dict[str, Any], X: np.ndarray, at: str = ""
-) -> tuple[np.ndarray, float]:
+    tensors: dict[str, np.ndarray], about: dict[str, Any], X: np.ndarray, at: str = ""
+) -> tuple[np.ndarray, Any]:
     """Predictions from a file's tensors and numbers, and how far rounding may be from them."""
+    name, values = about["class"], about["values"]
 
     def T(part: str) -> np.ndarray:
         return tensors[at + part]
@@ -101,6 +195,8 @@ def reference(
     def lists(part: str) -> list[np.ndarray]:
         return np.split(T(f"{part}.values"), np.cumsum(T(f"{part}.lengths"))[:-1].astype(int))
 
+    if "RFF" in name:
+        return random_features(T, lists, about, X, at)
     intercept = values[at + "intercept_"]
     constant = np.full(len(X), intercept), 1e-12 * abs(intercept)
     if name == "MeanBaseline":
@@ -111,43 +207,78 @@ def reference(
     if name == "HSICLasso":
         if values["model_"] is None:
             return constant
-        return reference(tensors, "RFFRegressor", values, X[:, T("selected_")], "model_.")
-    used = np.flatnonzero(T("scale_")) if "RFF" in name else T("selected_")
+        inner = {**about, "class": "RFFRegressor", "parameters": values["model_"]["parameters"]}
+        return reference(tensors, inner, X[:, T("selected_")], "model_.")
+    used = T("selected_")
     if not used.size:
         return constant
-    if values.get(at + "input_map_") == "quantile":
-        pairs = zip(lists("input_map_.knots"), lists("input_map_.scores"), strict=True)
-        U = np.column_stack([np.interp(X[:, j], *p) for j, p in zip(used, pairs, strict=True)])
-    else:
-        U = (X[:, used] - T("center_")[used]) / T("spread_")[used]
+    U = (X[:, used] - T("center_")[used]) / T("spread_")[used]
     if name == "Denovas":
         squares = np.square(U[:, None, :] - T("rows_")[None]).sum(axis=2)
         K, a = np.exp(-squares / (2 * values["refit_sigma_"] ** 2)), T("dual_coef_")
         return K @ a + intercept, 1e-9 * (np.abs(a).sum() + abs(intercept))
-    if name == "SPAM":
-        total, size, degree = np.zeros(len(X)), 0.0, values["bases_.degree"]
-        parts = [lists(f"bases_.{p}") for p in ("knots", "mean", "rotation")]
-        for u, coef, knots, mean, rotation in zip(U.T, lists("coef_"), *parts, strict=True):
-            first, last = knots[1] - knots[0], knots[-1] - knots[-2]
-            t = np.concatenate(
-                [
-                    knots[0] - first * np.arange(degree, 0, -1),
-                    knots,
-                    knots[-1] + last * np.arange(1, degree + 1),
-                ]
-            )
-            B = BSpline(t, np.eye(mean.size), degree)(np.clip(u, knots[0], knots[-1]))
-            w = rotation.reshape(mean.size, -1) @ coef
-            total += (B - mean) @ w
-            size += (1 + np.abs(mean)) @ np.abs(rotation.reshape(mean.size, -1)) @ np.abs(coef)
-        scale = values["y_spread_"]
-        return scale * total + intercept, 1e-6 * (scale * size + abs(intercept))
-    eps = float(np.finfo(values[at + "block_dtype_"]).eps)
-    angles, a = U @ T("frequencies_") + T("offsets_"), T("coef_").astype(np.float64)
-    y = np.sqrt(2 / a.size) * (np.cos(angles) @ a) + intercept
-    far = np.abs(U) @ np.abs(T("frequencies_")) + np.abs(T("offsets_"))
-    size = np.sqrt(2 / a.size) * (np.minimum(20 * eps * (1 + far), 2.0) @ np.abs(a))
-    return y, float(size.max()) + 100 * eps * (np.abs(a).sum() + abs(intercept))
+    total, size, degree = np.zeros(len(X)), 0.0, values["bases_.degree"]  # SPAM
+    parts = [lists(f"bases_.{p}") for p in ("knots", "mean", "rotation")]
+    for u, coef, knots, mean, rotation in zip(U.T, lists("coef_"), *parts, strict=True):
+        first, last = knots[1] - knots[0], knots[-1] - knots[-2]
+        t = np.concatenate(
+            [
+                knots[0] - first * np.arange(degree, 0, -1),
+                knots,
+                knots[-1] + last * np.arange(1, degree + 1),
+            ]
+        )
+        B = BSpline(t, np.eye(mean.size), degree)(np.clip(u, knots[0], knots[-1]))
+        w = rotation.reshape(mean.size, -1) @ coef
+        total += (B - mean) @ w
+        size += (1 + np.abs(mean)) @ np.abs(rotation.reshape(mean.size, -1)) @ np.abs(coef)
+    scale = values["y_spread_"]
+    return scale * total + intercept, 1e-6 * (scale * size + abs(intercept))
+
+
+def random_features(
+    T: Callable[[str], np.ndarray],
+    lists: Callable[[str], list[np.ndarray]],
+    about: dict[str, Any],
+    X: np.ndarray,
+    at: str,
+) -> tuple[np.ndarray, Any]:
+    """The outputs of a model on random features, or the chances of classes."""
+    values, used, a = about["values"], T("columns_"), T("coef_").astype(np.float64)
+    several = a.ndim == 2
+    a = a.reshape(len(a), -1)
+    c = T("intercept_") if several else np.array([values[at + "intercept_"]])
+    F, tolerance = np.tile(c, (len(X), 1)), 1e-12 * np.abs(c)
+    if used.size:
+        parts = ("kinds", "sizes", "texts.values", "texts.lengths", "truths", "integers", "floats")
+        if values[at + "levels_"]:
+            kept = {f"levels_.{p}": T(f"levels_.{p}") for p in parts}
+            more = ("fill", "value", "indicator", "width", "table")
+            X = encoded(kept | {f"encoding_.{p}": T(f"encoding_.{p}") for p in more}, X)
+        X = X[:, used]
+        if values[at + "input_map_"] == "quantile":
+            pairs = zip(lists("input_map_.knots"), lists("input_map_.scores"), strict=True)
+            U = np.column_stack([np.interp(x, *p) for x, p in zip(X.T, pairs, strict=True)])
+        else:
+            U = (X - T("center_")[used]) / T("spread_")[used]
+        eps = float(np.finfo(values[at + "block_dtype_"]).eps)
+        angles = U @ T("frequencies_") + T("offsets_")
+        F = np.sqrt(2 / len(a)) * (np.cos(angles) @ a) + c
+        far = np.abs(U) @ np.abs(T("frequencies_")) + np.abs(T("offsets_"))
+        size = np.sqrt(2 / len(a)) * (np.minimum(20 * eps * (1 + far), 2.0) @ np.abs(a))
+        tolerance = size.max(axis=0) + 100 * eps * (np.abs(a).sum(axis=0) + np.abs(c))
+    if about["class"] == "SRFFClassifier":
+        low = F - F.max(axis=1, keepdims=True) if several else np.hstack([-F, np.zeros_like(F)])
+        low = low - low.max(axis=1, keepdims=True)
+        p = np.exp(low) / np.exp(low).sum(axis=1, keepdims=True)
+        return p, 2 * float(np.minimum(np.max(tolerance), 1.0))
+    loss = about["parameters"].get("loss")
+    if loss == "poisson" or (isinstance(loss, dict) and loss["name"] == "Poisson"):
+        rate = np.exp(F)
+        F, tolerance = rate, rate * np.expm1(np.minimum(tolerance, 700.0)) + 1e-300
+    if not several:
+        F, tolerance = F[:, 0], np.reshape(tolerance, (-1, 1))[:, 0]
+    return F, tolerance
 
 
 # Files taken apart, changed and put together.
@@ -217,6 +348,14 @@ LITERALS = [
     *('""', '"auto"', '"nan"', '"inf"', '"float32"', '"float64"', '"standard"', '"quantile"'),
     *('"../../etc/passwd"', '"/dev/zero"', '"os.system"', '"__class__"', '"cuda"', '"1B"'),
     *('"\\u0000"', '"\\ud800"', '"\\u001b[2J"', '"' + "x" * 100_000 + '"', '"SPAM"'),
+    *(
+        '"poisson"',
+        '{"name":"Pinball","quantile":0.5,"smoothing":0.1}',
+        "[[0,1],[2]]",
+        "[0,0,1,1,2]",
+    ),
+    *('{"keys":[1],"values":[[0]]}', '{"keys":["low"],"values":[2.0]}', '"int8"', '"object"'),
+    *('{"name":"OneHotEncoder"}', '{"name":"TargetEncoder","cv":5}', '"balanced"', '"impute"'),
     *("[]", "{}", "[1,2]", "[[[[1]]]]", '{"a":1}', '{"name":"Matern","nu":0}', '{"name":"Custom"}'),
     *("[" * 2000 + "]" * 2000, "[" * 100_000, '{"a":' * 3000 + "1" + "}" * 3000, '{"a":1,"a":2}'),
 ]
@@ -486,8 +625,8 @@ def judged(path: Path, X: np.ndarray, known: np.ndarray | None, seconds: float) 
         n = getattr(model, "n_features_in_", 0)
         if n > 1000:  # no file here has arrays for them, so that it can only be a mean
             return "other" if type(model) is MeanBaseline else f"{n} columns"
-        X = np.ascontiguousarray(X[:, np.arange(n) % X.shape[1]])
-        y = model.predict(X) if n else np.zeros(0)
+        X = inputs_of(model, np.ascontiguousarray(X[:, np.arange(n) % X.shape[1]]))
+        y = predicted(model, X) if n else np.zeros(0)
     except ModelFileError as error:
         message = str(error)
         sound = message.startswith(str(path)) and len(message) < 600 and message.isprintable()
@@ -500,16 +639,32 @@ def judged(path: Path, X: np.ndarray, known: np.ndarray | None, seconds: float) 
         signal.setitimer(signal.ITIMER_REAL, 0)
     if not n:
         return "same"
-    if not np.isfinite(y).all():
+    file = File.of(path.read_bytes())
+    rates = getattr(model, "loss", "squared") in ("poisson", Poisson())
+    if not (np.isfinite(y).all() or rates):
         return "predictions that are not finite"
     if known is not None and np.array_equal(y, known):
         return "same"
-    file = File.of(path.read_bytes())
     arrays = {n: np.frombuffer(d, DTYPES[c]).reshape(s) for n, c, s, d in file.tensors}
     with np.errstate(all="ignore"):
-        expected, tolerance = reference(arrays, file.about["class"], file.about["values"], X)
-    distance = float(np.abs(y - expected).max())
-    return "other" if distance <= tolerance else f"predictions {distance:g} off, not {tolerance:g}"
+        expected, tolerance = reference(arrays, file.about, X)
+        # Rates may overflow, and are known to a factor only: near the largest float all are one.
+        both = np.isinf(y) | np.isinf(expected) if rates else np.zeros(y.shape, dtype=bool)
+        wrong = ~(np.abs(y - expected) <= tolerance) & ~(both & (np.fmin(y, expected) > 1e290))
+    if y.shape != expected.shape or wrong.any():
+        return f"predictions {np.abs(y - expected).max():g} off, not {np.max(tolerance):g}"
+    return "other"
+
+
+def predicted(model: Any, X: np.ndarray) -> np.ndarray:
+    """Predictions, or chances; a class that is not the most likely one is an error."""
+    if not isinstance(model, SRFFClassifier):
+        return model.predict(X)
+    p = model.predict_proba(X)
+    own = np.searchsorted(model.classes_, model.predict(X))
+    if not (p[np.arange(len(p)), own] >= p.max(axis=1) - 1e-9).all():
+        raise AssertionError("the class is not the most likely one")
+    return p
 
 
 def main() -> int:
@@ -533,7 +688,7 @@ def main() -> int:
             save(model, path, overwrite=True)
             contents[name] = path.read_bytes()
             if hasattr(model, "n_features_in_"):
-                known[name] = model.predict(X)
+                known[name] = predicted(model, inputs_of(model, X))
             path.write_bytes(File.of(contents[name]).content())  # taken apart and put together
             verdict = judged(path, X, known.get(name), options.seconds)
             assert verdict == "same", f"{name}, unchanged: {verdict}"

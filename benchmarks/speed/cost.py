@@ -19,6 +19,8 @@ from fit import draw, folder, workers
 
 from srff.engines import Engine, Standardisation, StreamEngine
 from srff.engines.plan import BlockPlan
+from srff.features import Prediction
+from srff.losses import SQUARED
 from srff.sources import ArraySource, DaskSource, Source, TableSource
 from srff.threads import one_blas_thread
 from srff.transforms import Standardise
@@ -31,11 +33,11 @@ def operations(d: int, D: int) -> dict[str, Callable[[Engine], Any]]:
     """The passes of Algorithm 1."""
     rng = np.random.RandomState(0)
     W, b = 0.3 * rng.standard_normal((d, D)), rng.uniform(0, 6, D)
-    a = rng.standard_normal((D, 1))
+    model = Prediction(np.arange(d), W, b, rng.standard_normal((D, 1)), np.zeros(1))
     return {
         "statistics": lambda engine: engine.statistics(W, b),
-        "loss and slope": lambda engine: engine.loss_pull_back(W, b, a),
-        "loss": lambda engine: engine.loss(W, b, a),
+        "loss and slope": lambda engine: engine.loss_pull_back(SQUARED, model),
+        "loss": lambda engine: engine.loss(SQUARED, model),
     }
 
 

@@ -17,6 +17,8 @@ from common import Options, Row, shortest
 from srff.engines import Standardisation, make_engine
 from srff.engines.device import rows_in_block
 from srff.engines.plan import BlockPlan
+from srff.features import Prediction
+from srff.losses import SQUARED
 from srff.threads import Threads, one_blas_thread
 from srff.transforms import Standardise
 
@@ -113,9 +115,10 @@ def one_shape(n: int, d: int, D: int, dtype: str, device: str, n_threads: int) -
             n_threads=n_threads,
         ) as engine,
     ):
+        model = Prediction(np.arange(d), W, b, a, np.zeros(1))
         passes = {
             "statistics": lambda: engine.statistics(W, b),
-            "pull-back": lambda: engine.loss_pull_back(W, b, a),
+            "pull-back": lambda: engine.loss_pull_back(SQUARED, model),
         }
         for name, one_pass in passes.items():
             ours, theirs = shortest(one_pass, bare[name], repeats=REPEATS)

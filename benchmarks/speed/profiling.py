@@ -24,17 +24,20 @@ REST = "other"
 
 ENGINE = {
     "statistics_of_each": "statistics",
+    "weighted_statistics": "statistics",
+    "constant_statistics": "statistics",
+    "loss_slope": "statistics",
     "loss_pull_back": "pull-back",
     "pull_back": "pull-back",
     "loss": "validation",
     "difference": "validation",
     "permutation_loss": "validation",
-    "residual_products": "validation",
+    "blend_losses": "validation",
     "marginal_statistics": "screen",
     "pair_statistics": "screen",
 }
 SOLVES = ("ridge", "ridge_path", "largest_eigenvalue", "evidence_alpha")
-OBJECTIVES = ("training_objective", "evidence_objective")
+OBJECTIVES = ("TrainingLoss", "Evidence")
 
 
 class Clock:
@@ -64,23 +67,25 @@ class Clock:
 
     def install(self) -> None:
         """Time the functions of srff, wherever they are known by name."""
-        from srff import SRFFRegressor, objectives  # with all that the estimator stands on
-        from srff.base import RandomFeatureRegressor
+        from srff import SRFFRegressor, newton, objectives  # and all that the estimator stands on
+        from srff.base import RandomFeatureModel
         from srff.engines import Engine
         from srff.problem import View
 
         for name, group in ENGINE.items():
             which = functools.partial(self._group, group)
             setattr(Engine, name, self.timed(which, getattr(Engine, name)))
-        RandomFeatureRegressor._prepare = self.timed("preparation", RandomFeatureRegressor._prepare)
+        RandomFeatureModel._prepare = self.timed("preparation", RandomFeatureModel._prepare)
         View.training = self.timed("preparation", View.training)
         View.statistics_of_all_rows = self._last_pass(View.statistics_of_all_rows)
         View.validation = property(self.timed("preparation", self._noting(View.validation.fget)))
         assert SRFFRegressor
         for name in SOLVES:
             replace(getattr(objectives, name), self.timed("solves", getattr(objectives, name)))
-        for name in OBJECTIVES:
-            replace(getattr(objectives, name), self._solving(getattr(objectives, name)))
+        replace(newton.newton, self.timed("solves", newton.newton))
+        for objective in OBJECTIVES:
+            kind = getattr(objectives, objective)
+            kind.of = self.timed("solves", kind.of)
 
     def _group(self, group: str, engine: Any, *args: Any) -> str:
         """The group of a pass: all passes over validation rows are one."""
@@ -106,15 +111,6 @@ class Clock:
             engine = validation(view)
             self._held.add(id(engine))
             return engine
-
-        return run
-
-    def _solving(self, factory: Callable) -> Callable:
-        """An objective whose evaluations are timed."""
-
-        @functools.wraps(factory)
-        def run(alpha: float) -> Callable:
-            return self.timed("solves", factory(alpha))
 
         return run
 

@@ -258,7 +258,7 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
             engine,
             first,
             candidates,
-            fewest=settings.size or 1,
+            size=None if settings.size is None else _wanted(problem, settings),
             shares=shares,
             effort=effort,
             tick=journey.tick,
@@ -273,7 +273,8 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
             return mean_model(name, validation, loss, c), journey.models
         chosen = found
     else:
-        chosen = best_of([m for m in candidates if problem.units.count(m.columns) <= settings.size])
+        count, size = problem.units.count, _wanted(problem, settings)
+        chosen = best_of([m for m in candidates if count(m.columns) == size])
 
     journey.stage(3)
     more = view.training(REFINE_ROWS)
@@ -414,6 +415,8 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
     for number, view in enumerate(views):
         engine = view.training(SEARCH_ROWS)
         for start in starts(problem, view, settings, journey.tick):
+            if problem.units.count(start.columns) < _wanted(problem, settings):
+                continue
             journey.stage(0, number, len(views))
             if settings.alpha is not None:
                 # Given in units of the loss itself; see srff.finish.
@@ -449,6 +452,11 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
         if model.transform == best.transform and near:
             runners.setdefault(family, model)
     return view, list(runners.values())
+
+
+def _wanted(problem: Problem, settings: Settings) -> int:
+    """Units that are kept at least."""
+    return min(settings.size or 1, problem.units.count(problem.usable))
 
 
 def _with_search_loss(

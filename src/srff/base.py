@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from srff import features, parameters
+from srff import features, layouts, parameters
 from srff.arrays import HostScoreMixin, to_host
 from srff.encoding import Encoding, Outcome, learn_encoding
 from srff.engines import BlockPlan, parse_memory
@@ -21,7 +21,7 @@ from srff.frames import Levels, coded, has_categories, learn_levels
 from srff.groups import Units, parse_groups
 from srff.journal import NO_JOURNAL, DiskJournal, Journal, described
 from srff.kernels import get_kernel
-from srff.layouts import STREAM_ROWS, Layout, Pair, array_layout, source_layout
+from srff.layouts import Layout, Pair, array_layout, source_layout
 from srff.losses import SQUARED, Loss
 from srff.models import Model, path_table, refitted
 from srff.problem import FLOAT64_ROWS, Joint, Problem, assemble
@@ -260,7 +260,7 @@ collection or None
         if numbers:
             mapped = source.mapped(None, outcome, learned)
             return source_layout(mapped, rng, self._check_validation(), n_threads, limit)
-        few = whole(source.mapped(None, outcome, learned), STREAM_ROWS, anything)
+        few = whole(source.mapped(None, outcome, learned), layouts.STREAM_ROWS, anything)
         if few is not None:
             X, Y, weight = few
             X = self._encoded(X, Y, learned.levels, weight, rng)

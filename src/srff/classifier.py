@@ -338,7 +338,7 @@ default="gaussian"
         unknown = self.classes_[codes] != y
         if unknown.any():
             raise ValueError(
-                f"validation has the class {y[unknown][0]!r}; the fit has "
+                f"validation has the class {y[unknown].tolist()[0]!r}; the fit has "
                 f"{', '.join(map(repr, self.classes_.tolist()))}."
             )
         return self._outcome(codes.astype(np.float64)[:, None], None)

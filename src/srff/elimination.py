@@ -211,25 +211,26 @@ def eliminate(
     first: Model,
     rivals: list[Model],
     *,
-    fewest: int = 1,
+    size: int | None = None,
     shares: np.ndarray = NEXT_ALPHAS,
     effort: Effort = DEFAULT,
     tick: Tick = lambda: None,
 ) -> list[Model]:
     """Models of falling size from ``first``, which is among them, until it is hopeless.
 
-    ``rivals`` are the models of eliminations that were done before; it ends at ``fewest`` units.
+    ``rivals`` are the models of eliminations that were done before.  Where a number of units is
+    asked for, it goes on to that one, hopeless or not.
     """
     models = [first]
     effort = effort.half()
-    units = view.units
-    while units.count(models[-1].columns) > fewest and (
-        fewest > 1 or not (hopeless(models) or behind(models, rivals, units))
-    ):
+    units, fewest = view.units, size or 1
+    while units.count(models[-1].columns) > fewest:
+        if size is None and (hopeless(models) or behind(models, rivals, units)):
+            break
         last = models[-1]
         parts = units.among(last.columns)
-        size = len(parts)
-        left = size - 1 if size <= ONE_BY_ONE else min(size - 1, int(np.ceil(size * (1 - SHARE))))
+        now = len(parts)
+        left = now - 1 if now <= ONE_BY_ONE else min(now - 1, int(np.ceil(now * (1 - SHARE))))
         left = max(left, fewest)
         strongest = np.argsort(-importance(view, last), kind="stable")[:left]
         kept = np.sort(np.concatenate([parts[k] for k in strongest]))

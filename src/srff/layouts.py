@@ -43,6 +43,10 @@ MERGE_ROWS = 2000
 """Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
 an order of their own: a table gives the same bits whatever its order."""
 
+FEW_KINDS, MANY_TIMES = 50, 4
+"""Distinct rows up to which, if they stand so many times in the mean, each is shared between
+training and validation rather than held out whole."""
+
 DEFAULT_VALIDATION = 0.2
 FEW_HELD, MOST_HELD = 30, 0.4
 """With few rows more of them are held out: so many, but at most such a share."""
@@ -133,15 +137,21 @@ class MemoryLayout(Layout):
         n_threads: int,
     ) -> None:
         keys = row_keys(X, Y, multipliers, n_threads)
-        if X.shape[0] <= MERGE_ROWS:
+        if X.shape[0] <= MERGE_ROWS or (few_distinct(keys[:MERGE_ROWS]) and few_distinct(keys)):
             X, Y, weight, keys = merge_rows(X, Y, weight, keys)
         self.n_rows, self.n_features = X.shape
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
         self._data, self._keys = (X, Y, weight), keys
+        self._training = self._data
         self._kept: np.ndarray | None = None
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
-        if isinstance(validation, float):
+        if isinstance(validation, float) and weight is not None and shares_rows(weight):
+            # A few kinds of rows, each many times: part of each kind judges.
+            self._training = X, Y, (1 - validation) * weight
+            self._judges = (X, Y, validation * weight, None)
+            self.refit = True
+        elif isinstance(validation, float):
             out = split_rows(keys, weight, validation)
             if out.any():
                 self._kept, left = np.flatnonzero(~out), np.flatnonzero(out)
@@ -150,7 +160,7 @@ class MemoryLayout(Layout):
         elif validation is not None:
             self._judges = judging_pair(validation, multipliers, n_threads)
         self.n_training = self.n_rows if self._kept is None else self._kept.size
-        self.n = total_weight(X, weight, self._kept)
+        self.n = total_weight(X, self._training[2], self._kept)
 
     def _marks(self) -> list[np.ndarray]:
         weight = self._data[2]
@@ -166,7 +176,7 @@ class MemoryLayout(Layout):
         if most is not None:
             chosen = highest(self._keys if rows is None else self._keys[rows], most)
             rows = chosen if rows is None else rows[chosen]
-        return make_engine(*self._data, s, rows=rows, **vars(options))
+        return make_engine(*self._training, s, rows=rows, **vars(options))
 
     def everything(self, s: Standardisation, options: Options) -> Engine:
         """All rows."""
@@ -244,6 +254,19 @@ class StreamLayout(Layout):
         if many:
             room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
         return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
+
+
+def few_distinct(keys: np.ndarray) -> bool:
+    """Whether there are few kinds of rows."""
+    return np.unique(keys).size <= FEW_KINDS
+
+
+def shares_rows(weight: np.ndarray) -> bool:
+    """Whether rows are a few kinds, each written many times.
+
+    To hold out a kind would ask a model for what it cannot know.
+    """
+    return 1 < weight.size <= FEW_KINDS and bool(weight.sum() >= MANY_TIMES * weight.size)
 
 
 def on_workers(source: Source) -> TypeGuard[DaskSource]:

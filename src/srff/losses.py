@@ -22,6 +22,10 @@ from srff.parameters import is_number
 Array = Any
 
 
+LARGEST_LOG = 40.0
+"""The largest logarithm of a rate."""
+
+
 class Loss(ABC):
     """A loss ``l(y, f)`` of one row, convex in the outputs ``f``."""
 
@@ -51,9 +55,9 @@ class Loss(ABC):
     def curvature(self, Y: Array, F: Array) -> Array:
         """A number for each row that the second derivative is not above, or not much: (rows,)."""
 
-    def start(self, mean: np.ndarray) -> np.ndarray:
-        """Outputs near the best constant, from the mean of the targets."""
-        return np.zeros(self.n_outputs(mean.size))
+    def start(self, mean: np.ndarray) -> np.ndarray | None:
+        """The best constant outputs from the mean of the targets; None if it does not tell."""
+        return None
 
     def prediction(self, F: np.ndarray) -> np.ndarray:
         """What ``predict`` gives for some outputs, in the units of the targets."""
@@ -204,17 +208,18 @@ class Poisson(Loss):
         xp = array_namespace(F)
         positive = xp.where(Y > 0, Y, xp.ones_like(Y))
         # As y (exp d - 1 - d), which rounding does not bring below zero.
+        F = _held(F)
         d = F - xp.log(positive)
         return xp.sum(xp.where(Y > 0, positive * (xp.expm1(d) - d), xp.exp(F)), axis=1)
 
     def slope(self, Y: Array, F: Array) -> Array:
         """``exp f - y``."""
-        return array_namespace(F).exp(F) - Y
+        return array_namespace(F).exp(_held(F)) - Y
 
     def curvature(self, Y: Array, F: Array) -> Array:
         """The largest ``exp f``."""
         xp = array_namespace(F)
-        return xp.max(xp.exp(F), axis=1)
+        return xp.max(xp.exp(_held(F)), axis=1)
 
     def start(self, mean: np.ndarray) -> np.ndarray:
         """The logs of the means."""
@@ -317,6 +322,12 @@ def _sigmoid(F: Array) -> Array:
     xp = array_namespace(F)
     e = xp.exp(-xp.abs(F))
     return xp.where(F >= 0, xp.ones_like(e), e) / (1 + e)
+
+
+def _held(F: Array) -> Array:
+    """Outputs that are held where a step too far would overflow: no mean loss is so large."""
+    xp = array_namespace(F)
+    return xp.where(F < LARGEST_LOG, F, xp.full_like(F, LARGEST_LOG))
 
 
 def _softmax(F: Array) -> Array:

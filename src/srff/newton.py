@@ -4,7 +4,8 @@ At given frequencies ``F = Z a + c``, and ::
 
     J(a, c) = mean l(Y, Z a + c) + alpha ||a||^2
 
-is convex.  Its slope takes a pass of rows x D operations, its second derivative, with a number for
+is convex (a hair of a penalty on ``c`` keeps the constant of a class finite that has no row).  Its
+slope takes a pass of rows x D operations, its second derivative, with a number for
 the curvature of each row, one of rows x D^2: ``Z'hZ``, the weighted statistics.  The second
 derivative is taken where the solve starts, and anew where steps with it no longer pay; on the way
 it is corrected by what the slopes tell (L-BFGS with the last steps).
@@ -26,13 +27,19 @@ TOLERANCE, LITTLE = 1e-6, 1e-2
 """A solve ends when a step promises less than this share of the objective, or of ``LITTLE`` if that
 is more: nobody cares for the digits of a log loss near zero."""
 
-HISTORY = 20
+HISTORY = 12
 """Steps that correct the second derivative."""
 
 AGE = 6
 """Steps after which the second derivative is taken anew."""
 
 SHORTEST = 1e-4
+
+HAIR = 1e-8
+"""The penalty of the constants."""
+
+Pair = tuple[np.ndarray, np.ndarray, float]
+"""A step, the change of the slope, and their product."""
 
 Factor = tuple[np.ndarray, bool]
 """A Cholesky factor, and whether it is the lower one."""
@@ -62,11 +69,15 @@ class Constant:
     spread: float
 
 
-def best_constant(engine: Engine, loss: Loss, start: np.ndarray) -> Constant:
-    """The constant of the lowest loss, by steps of the mean curvature."""
-    c = start
+def best_constant(engine: Engine, loss: Loss, mean: np.ndarray) -> Constant:
+    """The constant of the lowest loss: from the mean of the targets, or by steps of the curvature.
+
+    The mean may be that of more rows than the engine has, which may lack a class.
+    """
+    known = loss.start(mean)
+    c = np.zeros(loss.n_outputs(mean.size)) if known is None else known
     value, slope, curvature, square = engine.constant_statistics(loss, c)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STEPS if known is None else 0):
         step = slope / max(curvature, np.finfo(float).tiny)
         decrement = float(slope @ step)
         if decrement <= 1e-10 * max(abs(value), 1e-300):
@@ -95,14 +106,14 @@ def newton(
 ) -> Solution:
     """The minimum of ``J`` from coefficients and constants ``start``."""
     model = Prediction(columns, W, b, *start)
-    penalty = np.append(np.full(b.size, 2 * alpha), 0.0)[:, None]
+    penalty = np.append(np.full(b.size, 2 * alpha), 2 * HAIR)[:, None]
     x = np.concatenate([model.a, model.c[None, :]])
 
     def there(x: np.ndarray) -> Prediction:
         return replace(model, a=x[:-1], c=x[-1])
 
     def objective(x: np.ndarray, value: float) -> float:
-        return value + alpha * float(np.sum(x[:-1] ** 2))
+        return value + alpha * float(np.sum(x[:-1] ** 2)) + HAIR * float(np.sum(x[-1] ** 2))
 
     def taken(x: np.ndarray) -> tuple[float, np.ndarray, Factor]:
         """The mean loss, the slope of J, and the factor of its second derivative."""
@@ -111,11 +122,11 @@ def newton(
 
     mean, slope, factor = taken(x)
     value = objective(x, mean)
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    pairs: list[Pair] = []
     age = 0
     for _ in range(MAX_STEPS):
         step = _direction(slope, factor, pairs)
-        promise = float(np.sum(slope * step))
+        promise = float(np.vdot(slope, step))
         if promise <= 2 * TOLERANCE * max(value, LITTLE):
             break
         length = 1.0
@@ -135,7 +146,7 @@ def newton(
             pairs, age = [], 0
             continue
         g = g + penalty * trial
-        pairs = [*pairs[1 - HISTORY :], (trial - x, g - slope)]
+        pairs = [*pairs[1 - HISTORY :], *_pair(trial - x, g - slope)]
         x, value, mean, slope, age = trial, new_value, new_mean, g, age + 1
         if age >= AGE:
             mean, slope, factor = taken(x)
@@ -143,22 +154,22 @@ def newton(
     return Solution(x[:-1], x[-1], value, mean)
 
 
-def _direction(
-    slope: np.ndarray,
-    factor: Factor,
-    pairs: list[tuple[np.ndarray, np.ndarray]],
-) -> np.ndarray:
+def _pair(s: np.ndarray, y: np.ndarray) -> list[Pair]:
+    """A step and the change of the slope along it, where that tells of a curvature."""
+    product = float(np.vdot(s, y))
+    return [(s, y, product)] if product > 0 else []
+
+
+def _direction(slope: np.ndarray, factor: Factor, pairs: list[Pair]) -> np.ndarray:
     """The inverse of the second derivative, corrected by some steps, times the slope."""
-    q = slope
-    useful = [(s, y, float(np.sum(s * y))) for s, y in pairs]
-    useful = [(s, y, sy) for s, y, sy in useful if sy > 0]
+    q = slope.copy()
     shares = []
-    for s, y, sy in reversed(useful):
-        shares.append(float(np.sum(s * q)) / sy)
-        q = q - shares[-1] * y
-    r = linalg.cho_solve(factor, q)
-    for (s, y, sy), share in zip(useful, reversed(shares), strict=True):
-        r = r + (share - float(np.sum(y * r)) / sy) * s
+    for s, y, product in reversed(pairs):
+        shares.append(float(np.vdot(s, q)) / product)
+        q -= shares[-1] * y
+    r = linalg.cho_solve(factor, q, overwrite_b=True, check_finite=False)
+    for (s, y, product), share in zip(pairs, reversed(shares), strict=True):
+        r += (share - float(np.vdot(y, r)) / product) * s
     return r
 
 
@@ -171,6 +182,6 @@ def _factor(second: np.ndarray, penalty: np.ndarray) -> Factor:
     while True:
         try:
             A = second + np.diag(penalty + raised)
-            return linalg.cho_factor(A, lower=True, overwrite_a=True)
+            return linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             raised *= 100

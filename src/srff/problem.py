@@ -186,7 +186,7 @@ class Problem(Closing):
             return Constant(np.zeros(self.loss.n_outputs(n_targets)), 1.0, 2.0, 1.0)
         mean = (self.y_mean - self.y_center) / self.y_spread
         engine = self.views["standard"].training(SAMPLE_ROWS)
-        return best_constant(engine, self.loss, self.loss.start(mean))
+        return best_constant(engine, self.loss, mean)
 
     @property
     def curvature(self) -> float:

@@ -87,8 +87,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             model.groups = parse_groups(self.groups, support.size, names)[support]
         if isinstance(self.validation, tuple | list):
             model.validation = None
-        if not isinstance(self.categorical_features, str | None):
-            assert model.levels_ is not None
+        if model.levels_ is not None and not isinstance(self.categorical_features, str | None):
             model.categorical_features = [level is not None for level in model.levels_]
         return model
 

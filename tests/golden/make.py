@@ -7,11 +7,13 @@ files of its own, ``v2-*`` and so on.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from srff import RFFRegressor, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.baselines import Denovas, HSICLasso
 from srff.io import save
 from srff.io.container import FORMAT
@@ -24,32 +26,75 @@ def rows(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(2 * np.log(X[:, 0])) + X[:, 1] + rng.normal(0, 0.1, n)
 
 
-def main() -> None:
+def table(n: int, seed: int) -> dict[str, np.ndarray]:
+    """Numbers with gaps, texts (a missing one is "?"), truths and codes."""
+    rng = np.random.RandomState(seed)
+    numbers = rng.standard_normal((n, 2))
+    numbers[rng.uniform(size=n) < 0.1, 1] = np.nan
+    return {
+        "numbers": numbers,
+        "colour": rng.choice(["red", "grün", "", "?"], n),
+        "flag": rng.uniform(size=n) < 0.5,
+        "code": rng.choice([3, 7, 9], n),
+    }
+
+
+def joined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
+    """A table as an array of objects."""
+    colour = np.where(parts["colour"] == "?", None, parts["colour"].astype(object))
+    return np.column_stack([parts["numbers"].astype(object), colour, parts["flag"], parts["code"]])
+
+
+def classified(X: np.ndarray) -> np.ndarray:
+    numbers = np.nan_to_num(X[:, :2].astype(float), nan=2.0)
+    value = numbers.sum(axis=1) + 2 * (X[:, 2] == "red") - 1.5 * X[:, 3].astype(float)
+    return np.array(["low", "middle", "high"])[np.digitize(value, [-0.5, 1.0])]
+
+
+def fitted() -> dict[str, tuple[Any, Any]]:
+    """Models, and rows for each to predict: an array, or the parts of a table."""
     import pandas as pd
 
     X, y = rows()
-    quick = {"n_components": 20, "max_iter": 3, "random_state": 0, "dtype": "float64"}
-    models = {
-        "srff-standard": SRFFRegressor(Matern(2.5), **quick, inputs="standard"),
-        "srff-quantile": SRFFRegressor(**quick, inputs="quantile"),
-        "rff": RFFRegressor(n_components=20, random_state=0, dtype="float64"),
-        "hsic": HSICLasso(random_state=0),
-        "denovas": Denovas(n_taus=8, random_state=0),
-    }
-    folder = Path(__file__).parent
     X_new = np.exp(np.random.RandomState(1).standard_normal((50, 5)))
-    for name, model in models.items():
-        if name == "denovas":
-            model.fit(X[:80], y[:80])
-        elif name == "srff-quantile":
-            model.fit(pd.DataFrame(X, columns=["a", "b", "größe", "d", "e"]), y)
-        else:
-            model.fit(X, y)
+    quick = {"n_components": 20, "max_iter": 3, "random_state": 0, "dtype": "float64"}
+    named = pd.DataFrame(X, columns=["a", "b", "größe", "d", "e"])
+    several = np.column_stack([y, np.sin(3 * np.log(X[:, 0]))])
+    counts = np.random.RandomState(2).poisson(np.exp(1.5 * np.sin(2 * np.log(X[:, 0]))))
+    T, T_new = joined(table(200, 0)), table(50, 1)
+    T_new["colour"] = np.where(np.arange(50) < 5, "violet", T_new["colour"])
+    return {
+        "srff-standard": (SRFFRegressor(Matern(2.5), **quick, inputs="standard").fit(X, y), X_new),
+        "srff-quantile": (SRFFRegressor(**quick, inputs="quantile").fit(named, y), X_new),
+        "srff-targets": (SRFFRegressor(**quick, groups=[[0, 4]]).fit(X, several), X_new),
+        "srff-poisson": (SRFFRegressor(**quick, loss="poisson").fit(X, counts), X_new),
+        "srff-classifier": (
+            SRFFClassifier(
+                **quick,
+                categorical_features=[2, 3, 4],
+                missing="impute",
+                class_weight={"low": 1, "middle": 2.0, "high": 1.5},
+            ).fit(T, classified(T)),
+            T_new,
+        ),
+        "rff": (RFFRegressor(n_components=20, random_state=0, dtype="float64").fit(X, y), X_new),
+        "hsic": (HSICLasso(random_state=0).fit(X, y), X_new),
+        "denovas": (Denovas(n_taus=8, random_state=0).fit(X[:80], y[:80]), X_new),
+    }
+
+
+def main() -> None:
+    folder = Path(__file__).parent
+    for name, (model, X) in fitted().items():
         path = folder / f"v{FORMAT}-{name}.srff"
         if path.exists():
             sys.exit(f"{path} was released: it is not written again.")
         save(model, path)
-        np.savez(path.with_suffix(".npz"), X=X_new, y=model.predict(X_new))
+        parts = X if isinstance(X, dict) else {"X": X}
+        X = joined(X) if isinstance(X, dict) else X
+        if isinstance(model, SRFFClassifier):
+            parts = {**parts, "p": model.predict_proba(X)}
+        np.savez(path.with_suffix(".npz"), **parts, y=model.predict(X))
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ class Method:
     packages: tuple[str, ...]
     cost: float
     device: bool = False
+    package: str = "methods"
 
     def load(self) -> Fitter:
         """The function that fits it; its packages are imported here."""
-        fitter: Fitter = importlib.import_module(f"methods.{self.name}").fit
+        fitter: Fitter = importlib.import_module(f"{self.package}.{self.name}").fit
         return fitter
 
 

@@ -6,6 +6,7 @@ scikit-learn's SelectFromModel.  How many columns were split on at all is in the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import lightgbm
@@ -27,17 +28,25 @@ SPACE = {
     "feature_fraction": (0.4, 0.7, 1.0),
     "lambda_l2": (0.0, 1.0, 10.0),
 }
+REGRESSION = {"objective": "regression", "metric": "rmse"}
 N_CANDIDATES, MAX_ROUNDS, PATIENCE = 20, 3000, 50
 
 
 def best_booster(
-    train: Pair, validation: Pair, seed: int, n_threads: int
+    train: Pair,
+    validation: Pair,
+    seed: int,
+    n_threads: int,
+    loss: dict[str, Any] = REGRESSION,
+    candidates: Iterable[dict[str, Any]] | None = None,
 ) -> tuple[lightgbm.Booster, dict[str, Any]]:
     """The booster of lowest validation error and its settings."""
-    fixed = {"objective": "regression", "metric": "rmse", "num_threads": n_threads, "verbosity": -1}
+    fixed = loss | {"num_threads": n_threads, "verbosity": -1}
     fixed |= {"seed": seed, "deterministic": True, "force_row_wise": True}
+    if candidates is None:
+        candidates = draws(SPACE, DEFAULTS, search_size(train, N_CANDIDATES), seed)
     best: tuple[float, lightgbm.Booster, dict[str, Any]] | None = None
-    for candidate in draws(SPACE, DEFAULTS, search_size(train, N_CANDIDATES), seed):
+    for candidate in candidates:
         data = lightgbm.Dataset(*train, params=fixed | candidate)
         booster = lightgbm.train(
             fixed | candidate,
@@ -46,7 +55,7 @@ def best_booster(
             valid_sets=[lightgbm.Dataset(*validation, reference=data)],
             callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
         )
-        error = booster.best_score["valid_0"]["rmse"]
+        error = booster.best_score["valid_0"][loss["metric"]]
         if best is None or error < best[0]:
             best = (error, booster, candidate | {"rounds": booster.best_iteration})
     assert best is not None

@@ -8,6 +8,7 @@ import copy
 import importlib
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,13 @@ def fit(train: Pair, validation: Pair, seed: int, n_threads: int, device: str) -
                 random_state=seed,
                 **how,
             )
-            error, epochs, network = train_network(model, X, y, held, yv, EPOCHS[optimizer])
+            error, epochs, network = train_network(
+                model,
+                X,
+                y[:, None],
+                lambda network: float(np.mean(np.square(yv - output(network, held)))),
+                EPOCHS[optimizer],
+            )
             if error < best[0]:
                 best = (
                     error,
@@ -94,14 +101,18 @@ def fit(train: Pair, validation: Pair, seed: int, n_threads: int, device: str) -
 
 
 def train_network(
-    model: Any, X: np.ndarray, y: np.ndarray, held: torch.Tensor, yv: np.ndarray, epochs: int
+    model: Any,
+    X: np.ndarray,
+    target: np.ndarray,
+    validation_error: Callable[[Any], float],
+    epochs: int,
 ) -> tuple[float, int, Any]:
     """Lowest validation error of the training, after how many epochs, and the network there."""
     step = epochs // CHECKS
     best: tuple[float, int, Any] = (np.inf, 0, None)
     for done in range(step, epochs + 1, step):
-        model.fit(X, y[:, None], nr_epochs=step, verbose=False, shuffle=True)
-        error = float(np.mean(np.square(yv - output(model._model, held))))
+        model.fit(X, target, nr_epochs=step, verbose=False, shuffle=True)
+        error = validation_error(model._model)
         if error < best[0]:
             best = (error, done, copy.deepcopy(model._model))
         if not np.isfinite(error) or done - best[1] >= PATIENCE * step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -93,6 +94,16 @@ def listed(things: list[str], most: int = 8, last: str = "and") -> str:
     if len(things) > most:
         things = [*things[:most], f"{len(things) - most} more"]
     return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
+
+
+def no_such_column(option: str, name: str, columns: list[str]) -> str:
+    """An error that says which columns there are."""
+    near = [n for n in columns if n.strip().lower() == name.strip().lower()]
+    near += difflib.get_close_matches(name, columns, 1)
+    if near:
+        return f"{option}: there is no column {shown(name)}; did you mean {shown(near[0])}?"
+    known = listed([shown(n) for n in columns])
+    return f"{option}: there is no column {shown(name)}; the columns are {known}."
 
 
 def _sentence(error: Exception) -> str:

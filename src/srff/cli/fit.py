@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import sys
@@ -24,6 +23,7 @@ from srff.cli.errors import (
     TablePath,
     WrongUse,
     listed,
+    no_such_column,
     one_line,
     plain_errors,
     say,
@@ -32,10 +32,23 @@ from srff.cli.errors import (
 
 if TYPE_CHECKING:
     from srff.cli.tables import Inputs, Inspection, Table
-    from srff.estimators import SRFFRegressor
 
-OWN_OPTIONS = ("random_state", "memory_limit", "checkpoint", "device", "verbose", "callback")
-"""Parameters of the estimator that ``--set`` does not take: they have options of their own."""
+OWN_OPTIONS = (
+    "random_state",
+    "memory_limit",
+    "checkpoint",
+    "device",
+    "verbose",
+    "callback",
+    "loss",
+    "groups",
+    "missing",
+    "class_weight",
+    "n_features_to_select",
+    "categorical_features",
+)
+"""Parameters of the estimators that ``--set`` does not take: they have options of their own, or are
+no plain values."""
 
 
 class Missing(StrEnum):
@@ -43,16 +56,54 @@ class Missing(StrEnum):
 
     error = "error"
     drop_rows = "drop-rows"
+    impute = "impute"
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    auto = "auto"
+    regression = "regression"
+    classification = "classification"
 
 
 def fit(
     table: TablePath,
     target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            help="The column to predict; may be given again for several targets of a regression.",
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where the model is written.")
     ] = Path("model.srff"),
+    task: Annotated[
+        Task,
+        typer.Option(help="Predict a number or a class; auto: a class if the target is text."),
+    ] = Task.auto,
+    loss: Annotated[
+        str | None,
+        typer.Option(help="Of a regression: squared, poisson, pinball or such as pinball:0.9."),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GROUPS",
+            help="Columns kept or dropped together: 'a,b;c,d', or a JSON file of lists.",
+        ),
+    ] = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option("--n-features", min=1, metavar="N", help="Keep so many variables or groups."),
+    ] = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or 'yes=3,no=1'."),
+    ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COL", help="A column of row weights.")
     ] = None,
@@ -64,7 +115,8 @@ def fit(
         bool, typer.Option("--strict", help="Refuse columns that cannot be inputs.")
     ] = False,
     missing: Annotated[
-        Missing, typer.Option(help="Refuse missing values, or leave out rows that have any.")
+        Missing,
+        typer.Option(help="Refuse missing values, leave out rows that have any, or fill them in."),
     ] = Missing.error,
     memory_limit: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Most memory beside the data, such as 500MB.")
@@ -82,7 +134,7 @@ def fit(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter of SRFFRegressor, such as n_components=100; may be given again.",
+            help="A parameter of the estimator, such as n_components=100; may be given again.",
         ),
     ] = None,
     as_json: Json = False,
@@ -92,11 +144,16 @@ def fit(
 ) -> None:
     """Find the variables that matter in a table, and write the model that uses only them.
 
-    Columns that cannot be inputs (text, dates, constants) are left out and named.
+    Columns of text are categories. Columns that cannot be inputs (dates, names of rows, constants)
+    are left out and named. A target of text, or of true and false, is one of classes.
 
     For example:
 
       srff fit houses.csv --target price
+
+      srff fit patients.csv -t diagnosis --missing impute --class-weight balanced
+
+      srff fit sensors.parquet -t flow --groups 'lag1,lag2;north,south' --n-features 3
 
       srff fit houses.csv -t price --drop id --missing drop-rows --out houses.srff
 
@@ -115,14 +172,28 @@ def fit(
 
         begun = time.perf_counter()
         check_free(out, force)
-        model = _model(settings or [], memory_limit, device, seed, checkpoint)
-        model.set_params(verbose=0 if quiet else 1)
         with opened(table) as given:
+            _check_names(given, target, weight, drop or [])
+            classes = _classes_wanted(given, target, task, loss, class_weight)
+            model = _model(
+                settings or [], memory_limit, device, seed, checkpoint, classes, loss, class_weight
+            )
+            impute = missing == Missing.impute
+            model.set_params(
+                verbose=0 if quiet else 1,
+                missing="impute" if impute else "error",
+                n_features_to_select=n_features,
+            )
+            _check(model)
             with _reading(table, quiet):
                 asked = (target, weight, drop or [])
-                source, found, n_rows = _prepared(given, *asked, strict, missing)
+                source, found, n_rows = _prepared(given, *asked, strict, missing, classes)
+            if groups is not None:
+                model.set_params(groups=_groups(groups, found, given))
             if not quiet:
-                _tell(found, n_rows, drop or [])
+                _tell(found, n_rows, drop or [], impute)
+                if task == Task.auto:
+                    _tell_task(given, target, classes, found.n_values)
             model.fit(source)
         # What only this machine and this terminal have to do with.
         model.set_params(verbose=0, checkpoint=None)
@@ -131,22 +202,70 @@ def fit(
         if as_json:
             more = {
                 "table": table,
-                "target": target,
+                "target": target[0] if len(target) == 1 else target,
+                "task": "classification" if classes else "regression",
                 "rows": n_rows,
                 "rows_left_out": found.n_rows - n_rows,
                 "dropped": found.dropped,
+                "categories": found.categories,
                 "seconds": round(time.perf_counter() - begun, 3),
                 "model": str(out),
             }
             print_json(summary(model) | more)
         elif not quiet:
             lines = {
-                "target": target,
+                "target": ", ".join(target),
                 "rows": f"{n_rows:,}",
                 "seconds": f"{time.perf_counter() - begun:.1f}",
                 "written to": str(out),
             }
             print_summary(summary(model), lines)
+
+
+def _check_names(table: Table, targets: list[str], weight: str | None, drop: list[str]) -> None:
+    """Refuse columns that are not there, or have two jobs."""
+    for option, names in (("--target", targets), ("--weight", [weight]), ("--drop", drop)):
+        for name in names:
+            if name is not None and name not in table.names:
+                raise WrongUse(no_such_column(option, name, table.names))
+    taken = [*targets, *([weight] if weight else [])]
+    if len(set(taken)) < len(taken) or set(taken) & set(drop):
+        raise WrongUse("--target, --weight and --drop must name different columns.")
+
+
+def _classes_wanted(
+    table: Table, targets: list[str], task: Task, loss: str | None, class_weight: str | None
+) -> bool:
+    """Whether the target holds classes."""
+    from srff.frames import NUMBER
+
+    text = [name for name in targets if not table.unfit(name) and table.kind(name) != NUMBER]
+    classes = task == Task.classification or (task == Task.auto and bool(text))
+    if classes and len(targets) > 1:
+        why = (
+            "" if task == Task.classification else f" ({shown(text[0])}: {table.example(text[0])})"
+        )
+        raise WrongUse(f"--target is given {len(targets)} times; classes are one column{why}.")
+    if classes and loss is not None:
+        raise WrongUse(f"--loss {loss} is for a regression; that of classes is the log loss.")
+    if not classes and class_weight is not None:
+        raise WrongUse("--class-weight needs classes; --task classification makes numbers such.")
+    return classes
+
+
+def _tell_task(table: Table, targets: list[str], classes: bool, n_values: int) -> None:
+    """Say what was taken for what, where it could be otherwise."""
+    from srff.cli.tables import FEW
+
+    (first, *_) = targets
+    if classes:
+        example = table.example(first)
+        say(f"column {shown(first)} is predicted as a class: {example} (--task classification).")
+    elif len(targets) == 1 and 2 <= n_values <= FEW:
+        say(
+            f"column {shown(first)} is predicted as a number, though it has only {n_values} "
+            "different values; --task classification takes them for classes."
+        )
 
 
 def _still_free(out: Path, force: bool) -> Path:
@@ -174,22 +293,17 @@ def _reading(table: str, quiet: bool) -> Iterator[None]:
 
 def _prepared(
     table: Table,
-    target: str,
+    targets: list[str],
     weight: str | None,
     drop: list[str],
     strict: bool,
     missing: Missing,
+    classes: bool,
 ) -> tuple[Inputs, Inspection, int]:
     """The rows to learn from, what was found in the table, and how many rows there are."""
     from srff.cli.tables import Inputs, inspect
 
-    for option, names in (("--target", [target]), ("--weight", [weight]), ("--drop", drop)):
-        for name in names:
-            if name is not None and name not in table.names:
-                raise WrongUse(_no_such_column(option, name, table))
-    if weight == target or target in drop or weight in drop:
-        raise WrongUse("--target, --weight and --drop must name different columns.")
-    found = inspect(table, target, weight, drop)
+    found = inspect(table, targets, weight, drop, classes)
     unasked = [f"{shown(n)} ({why})" for n, why in found.dropped.items() if n not in drop]
     if not found.inputs:
         why = f": {listed(unasked)}" if unasked else " beside the target"
@@ -199,15 +313,19 @@ def _prepared(
             f"{table.label}: columns that cannot be inputs: {listed(unasked)}; --drop leaves a "
             "column out."
         )
-    if not found.gaps:
-        return Inputs(table, found, target, weight), found, found.n_rows
+    taken = [*targets, *([weight] if weight else [])]
+    # Without a target or a weight there is nothing to learn from a row.
+    complete = [name for name in found.gaps if missing != Missing.impute or name in taken]
+    if not complete:
+        return Inputs(table, found, targets, weight), found, found.n_rows
     if missing == Missing.error:
         gaps = [f"{shown(name)} ({count:,})" for name, count in found.gaps.items()]
         raise Refusal(
             f"{table.label}: missing or infinite values among {found.n_rows:,} rows in "
-            f"{listed(gaps)}; --missing drop-rows leaves out their rows, --drop a column."
+            f"{listed(gaps)}; --missing drop-rows leaves out their rows, --missing impute fills "
+            "them in, --drop leaves out a column."
         )
-    source = Inputs(table, found, target, weight, complete=True)
+    source = Inputs(table, found, targets, weight, complete)
     n_rows = source.count()
     if n_rows < 2:
         raise Refusal(
@@ -217,24 +335,82 @@ def _prepared(
     return source, found, n_rows
 
 
-def _no_such_column(option: str, name: str, table: Table) -> str:
-    near = [n for n in table.names if n.strip().lower() == name.strip().lower()]
-    near += difflib.get_close_matches(name, table.names, 1)
-    if near:
-        return f"{option}: there is no column {shown(name)}; did you mean {shown(near[0])}?"
-    columns = listed([shown(n) for n in table.names])
-    return f"{option}: there is no column {shown(name)}; the columns are {columns}."
-
-
-def _tell(found: Inspection, n_rows: int, asked: list[str]) -> None:
-    """Name what is left out, unless it was asked for."""
+def _tell(found: Inspection, n_rows: int, asked: list[str], impute: bool) -> None:
+    """Name what is left out, unless it was asked for, and what is taken for a category."""
     for name in [name for name in found.dropped if name not in asked]:
         reason = found.dropped[name]
         say(f"column {shown(name)} is left out: {one_line(reason)}.")
-    if n_rows < found.n_rows:
-        gaps = listed([f"{shown(name)} ({count:,})" for name, count in found.gaps.items()])
-        left_out = found.n_rows - n_rows
-        say(f"{left_out:,} of {found.n_rows:,} rows are left out: values are missing in {gaps}.")
+    if found.categories:
+        columns = listed([shown(name) for name in found.categories])
+        word = "column holds" if len(found.categories) == 1 else "columns hold"
+        say(f"{len(found.categories)} {word} categories: {columns}.")
+    gaps = {name: count for name, count in found.gaps.items() if not impute or name in found.inputs}
+    where = listed([f"{shown(name)} ({count:,})" for name, count in gaps.items()]) if gaps else ""
+    left_out = found.n_rows - n_rows
+    if left_out and impute:
+        say(f"{left_out:,} of {found.n_rows:,} rows are left out: they have no target or weight.")
+    elif left_out:
+        say(f"{left_out:,} of {found.n_rows:,} rows are left out: values are missing in {where}.")
+    if impute and gaps:
+        say(f"missing values are filled in: {where}.")
+
+
+def _groups(text: str, found: Inspection, table: Table) -> Any:
+    """Groups of a JSON file, or as 'a,b;c,d'; without the columns that are no inputs."""
+    path = Path(text)
+    given: Any
+    if path.is_file():
+        try:
+            given = json.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise WrongUse(f"--groups {path}: cannot be read as JSON: {error}.") from None
+    else:
+        given = [[name.strip() for name in part.split(",")] for part in text.split(";") if part]
+    lists = list(given.values()) if isinstance(given, dict) else given
+    if not isinstance(lists, list) or not all(
+        isinstance(group, list) and all(isinstance(name, str) for name in group) for group in lists
+    ):
+        raise WrongUse(
+            f"--groups {text}: lists of names of columns are needed, such as 'a,b;c,d', or a JSON "
+            'file such as {"north": ["a", "b"], "south": ["c", "d"]}.'
+        )
+    for name in [name for group in lists for name in group]:
+        if name not in table.names:
+            raise WrongUse(no_such_column("--groups", name, table.names))
+    known = set(found.inputs)
+    if isinstance(given, dict):
+        return {key: [n for n in group if n in known] for key, group in given.items()}
+    return [[name for name in group if name in known] for group in given]
+
+
+def _class_weights(text: str) -> Any:
+    """Weights of classes: "balanced", or a number for each."""
+    if text == "balanced":
+        return text
+    weights: dict[Any, float] = {}
+    for part in text.split(","):
+        label, equals, value = part.rpartition("=")
+        try:
+            weights[_value(label.strip())] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise WrongUse(f"--class-weight {text}: 'balanced' or such as 'yes=3,no=1' is needed.")
+    return weights
+
+
+def _loss(text: str) -> Any:
+    """A loss by its name, with a quantile after a colon."""
+    from srff.losses import Pinball, get_loss
+
+    name, colon, value = text.partition(":")
+    try:
+        if colon and name == "pinball":
+            return Pinball(float(value))
+        get_loss(text)
+    except ValueError as error:
+        raise WrongUse(f"--loss {text}: {error}") from None
+    return text
 
 
 def _model(
@@ -243,14 +419,26 @@ def _model(
     device: str,
     seed: int,
     checkpoint: Path | None,
-) -> SRFFRegressor:
-    """The estimator, with its parameters checked."""
-    from srff.engines.device import import_torch
+    classes: bool,
+    loss: str | None,
+    class_weight: str | None,
+) -> Any:
+    """The estimator with its parameters."""
+    from srff.classifier import SRFFClassifier
     from srff.estimators import SRFFRegressor
 
-    model = SRFFRegressor(
-        memory_limit=memory_limit, device=device, random_state=seed, checkpoint=checkpoint
-    )
+    common: dict[str, Any] = {
+        "memory_limit": memory_limit,
+        "device": device,
+        "random_state": seed,
+        "checkpoint": checkpoint,
+    }
+    model: Any
+    if classes:
+        weights = None if class_weight is None else _class_weights(class_weight)
+        model = SRFFClassifier(class_weight=weights, **common)
+    else:
+        model = SRFFRegressor(loss="squared" if loss is None else _loss(loss), **common)
     accepted = [name for name in model.get_params() if name not in OWN_OPTIONS]
     for text in settings:
         name, equals, value = text.partition("=")
@@ -259,16 +447,22 @@ def _model(
                 f"--set {shown(text)} must be NAME=VALUE with a name of {', '.join(accepted)}."
             )
         model.set_params(**{name: _value(value)})
+    return model
+
+
+def _check(model: Any) -> None:
+    """Refuse parameters before rows are read."""
+    from srff.engines.device import import_torch
+
     try:
         model._check_parameters()
         model._check_validation()
         if model.n_jobs is not None and not isinstance(model.n_jobs, int):
             raise ValueError(f"n_jobs={model.n_jobs!r} must be a whole number or none.")
-        if device != "cpu":
-            import_torch(device)
+        if model.device != "cpu":
+            import_torch(model.device)
     except (TypeError, ValueError) as error:
         raise WrongUse(str(error)) from None
-    return model
 
 
 def _value(text: str) -> Any:

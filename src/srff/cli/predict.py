@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,9 +31,13 @@ from srff.cli.errors import (
 from srff.cli.report import Model, loaded
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from srff.cli.rows import Predictor
     from srff.cli.tables import Table
 
 COLUMN = "prediction"
+CHANCE = "probability"
 STDOUT = "-"
 
 
@@ -56,9 +60,15 @@ def predict(
             help="A .csv, .parquet, .arrow or .feather file; - for csv on standard output.",
         ),
     ] = STDOUT,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Write the probability of each class too.")
+    ] = False,
     missing: Annotated[
         Missing,
-        typer.Option(help="Refuse missing values, or leave their predictions empty (NaN in csv)."),
+        typer.Option(
+            help="Refuse missing values that the model was not fitted to fill in, or leave the "
+            "predictions of their rows empty (NaN in csv)."
+        ),
     ] = Missing.error,
     as_json: Json = False,
     force: Force = False,
@@ -69,9 +79,13 @@ def predict(
 
     Only the columns that the model uses are read, and need to be there, in any order.
 
+    Of a classifier the prediction is a class; of several targets there are prediction_0 and so on.
+
     For example:
 
       srff predict model.srff new.csv
+
+      srff predict model.srff new.csv --proba --out predictions.csv
 
       srff predict model.srff new.parquet --out predictions.parquet
 
@@ -79,6 +93,7 @@ def predict(
     """
     with plain_errors(debug, quiet=quiet):
         from srff.cli.outputs import check_free, print_json
+        from srff.cli.rows import predictor_of
         from srff.cli.tables import opened
 
         begun = time.perf_counter()
@@ -88,10 +103,13 @@ def predict(
         if out != STDOUT:
             check_free(Path(out), force)
         fitted = loaded(model)
+        if proba and not hasattr(fitted, "classes_"):
+            raise WrongUse(f"--proba needs a model of classes; {model} is of a regression.")
         with opened(table) as given, _destination(out, force) as path:
-            columns, predictor = _predictor(fitted, given)
-            with _writer(path, kind) as write:
-                n_rows, n_empty = _predict_all(given, columns, predictor, missing, write)
+            predictor = predictor_of(fitted, given)
+            columns, schema = predictor.columns, _schema(fitted, kind, proba, missing)
+            with _writer(path, kind, schema) as write:
+                n_rows, n_empty = _predict_all(given, predictor, missing, write)
         done = {
             "model": str(model),
             "table": table,
@@ -135,70 +153,40 @@ def _destination(out: str, force: bool) -> Iterator[Path]:
         sys.stdout.flush()
 
 
-def _predictor(model: Any, table: Table) -> tuple[list[str], Any]:
-    """The columns that the model needs, in its order, and the model over these alone."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        # Fitted on an array: columns are told by their places.
-        if len(table.names) != model.n_features_in_:
-            raise Refusal(
-                f"{table.label}: there are {len(table.names)} columns; the model has no names of "
-                f"columns and needs exactly {model.n_features_in_}."
-            )
-        names = table.names
-    columns = [str(name) for name in names]
-    small = copy.copy(model)
-    if hasattr(model, "reduced"):
-        support = model.get_support()
-        columns = [name for name, used in zip(columns, support, strict=True) if used]
-        small = model.reduced() if columns else model
-    table.check_columns(columns)
-    for name in columns:
-        reason = table.unfit(name)
-        if reason:
-            raise Refusal(f"{table.label}: column {shown(name)} cannot be used: {reason}.")
-    if hasattr(small, "feature_names_in_") and small is not model:
-        del small.feature_names_in_  # rows come as arrays in the order of the columns
-    return columns, small
-
-
 def _predict_all(
-    table: Table, columns: list[str], model: Any, missing: Missing, write: Any
+    table: Table, predictor: Predictor, missing: Missing, write: Any
 ) -> tuple[int, int]:
     """Predict batch by batch; the number of rows, and of those without a prediction."""
     import numpy as np
 
-    from srff.sources.tables import matrix
-
+    columns = predictor.columns
     n_rows = n_empty = 0
     gaps = dict.fromkeys(columns, 0)
     # Without any variable a column is read only to count the rows.
     for batch in table.batches(columns or table.names[:1]):
         if not batch.num_rows:
             continue
-        X = matrix(batch, columns)
-        finite = np.isfinite(X)
-        usable = finite.all(axis=1)
+        X = predictor.rows(batch)
+        good = predictor.accepted(X)
+        usable = good.all(axis=1)
         if not usable.all():
-            for name, count in zip(columns, (~finite).sum(axis=0), strict=True):
+            for name, count in zip(columns, (~good).sum(axis=0), strict=True):
                 gaps[name] += int(count)
-        n_bad = int(usable.size - usable.sum())
-        n_empty += n_bad
+        n_empty += int(usable.size - usable.sum())
         if n_empty and missing == Missing.error:
             n_rows += X.shape[0]
             continue  # only to count
-        y = np.full(X.shape[0], np.nan)
-        if not columns:
-            y[:] = model.intercept_
-        elif n_bad < X.shape[0]:
-            y[usable] = model.predict(X[usable] if n_bad else X)
-        wrong = np.flatnonzero(usable & ~np.isfinite(y))
+        said = predictor.outputs(X[usable])
+        wrong = np.flatnonzero(~np.isfinite(said).all(axis=1))
         if wrong.size:
+            row = n_rows + int(np.flatnonzero(usable)[wrong[0]])
             raise Refusal(
-                f"{table.label}: no prediction can be computed for row {n_rows + wrong[0]}: its "
-                "numbers are too far from those that the model was fitted on."
+                f"{table.label}: no prediction can be computed for row {row}: its numbers are too "
+                "far from those that the model was fitted on."
             )
-        write(y)
+        whole = np.full((X.shape[0], said.shape[1]), np.nan)
+        whole[usable] = said
+        write(whole)
         n_rows += X.shape[0]
     if n_empty and missing == Missing.error:
         where = listed([f"{shown(name)} ({count:,})" for name, count in gaps.items() if count])
@@ -209,24 +197,69 @@ def _predict_all(
     return n_rows, n_empty
 
 
+@dataclass(frozen=True)
+class Schema:
+    """The columns of the predictions: their names and types, and what they are made of."""
+
+    columns: list[tuple[str, Any]]
+    made: Callable[[np.ndarray], list[Any]]
+
+
+def _schema(model: Any, kind: str, proba: bool, missing: Missing) -> Schema:
+    """A column for each target; or one of classes, and their probabilities if wanted."""
+    import numpy as np
+    import pyarrow as pa
+
+    # A csv line of one empty value is an empty line, which many programs skip.
+    empty = kind != "csv"
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        n_targets = getattr(model, "n_targets_", None)
+        names = [COLUMN] if n_targets is None else [f"{COLUMN}_{t}" for t in range(n_targets)]
+        return Schema(
+            [(name, pa.float64()) for name in names],
+            lambda Y: [pa.array(y, from_pandas=empty) for y in Y.T],
+        )
+    labels = pa.array(classes.tolist())
+    if not empty and missing == Missing.empty:
+        labels = pa.array([_text(label) for label in classes.tolist()] + ["NaN"])
+    columns = [(COLUMN, labels.type)]
+    if proba:
+        columns += [(f"{CHANCE}_{_text(label)}", pa.float64()) for label in classes.tolist()]
+
+    def made(P: np.ndarray) -> list[Any]:
+        none = np.isnan(P[:, 0])
+        code = np.argmax(np.where(none[:, None], 0.0, P), axis=1)
+        if len(labels) > classes.size:
+            said = labels.take(pa.array(np.where(none, classes.size, code)))
+        else:
+            said = labels.take(pa.array(code, mask=none))
+        return [said, *(pa.array(p, from_pandas=empty) for p in P.T)] if proba else [said]
+
+    return Schema(columns, made)
+
+
+def _text(label: Any) -> str:
+    """A class in a name."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
 @contextmanager
-def _writer(path: Path, kind: str) -> Iterator[Any]:
+def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Any]:
     """A function that appends predictions to a file; where there is none it is empty."""
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
-    schema = pa.schema([(COLUMN, pa.float64())])
+    fields = pa.schema(schema.columns)
     with open(path, "wb") as file:
         if kind == "csv":
-            file.write(f"{COLUMN}\n".encode())
+            plain = len(schema.columns) == 1
+            if plain:
+                file.write(f"{COLUMN}\n".encode())
             writer = csv.CSVWriter(
-                file, schema, write_options=csv.WriteOptions(include_header=False)
+                file, fields, write_options=csv.WriteOptions(include_header=not plain)
             )
         else:
-            writer = (parquet.ParquetWriter if kind == "parquet" else ipc.new_file)(file, schema)
-        # A csv line of one empty value is an empty line, which many programs skip.
-        empty = kind != "csv"
+            writer = (parquet.ParquetWriter if kind == "parquet" else ipc.new_file)(file, fields)
         with writer:
-            yield lambda y: writer.write_batch(
-                pa.record_batch([pa.array(y, from_pandas=empty)], schema=schema)
-            )
+            yield lambda said: writer.write_batch(pa.record_batch(schema.made(said), schema=fields))

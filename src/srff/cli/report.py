@@ -18,6 +18,18 @@ Html = Annotated[
 def report(
     model: Model,
     html: Html = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Rows that the model was not fitted on: how good it is there, and how much each "
+            "variable is missed.",
+        ),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", "-t", metavar="COL", help="The target's column in --data."),
+    ] = None,
     force: Force = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -30,25 +42,41 @@ def report(
 
       srff report model.srff --html report.html
 
+      srff report model.srff --data new.csv --target price --html report.html
+
       srff report model.srff --json
     """
     with plain_errors(debug, stopped="Stopped."):
         from srff.cli.outputs import check_free, print_json
-        from srff.cli.summary import print_summary, summary
+        from srff.cli.summary import judged, print_summary, rows_of, summary
 
         if html is not None:
             check_free(html, force, "--html")
+        if (data is None) != (not target):
+            raise WrongUse("--data and --target must be given together.")
         given = loaded(model)
-        if html is not None:
-            if not hasattr(given, "report"):
-                raise Refusal(f"{model}: there is no page for a {type(given).__name__}.")
-            given.report(html, overwrite=force)
+        if not hasattr(given, "report") and (html is not None or data is not None):
+            raise Refusal(f"{model}: there is no page for a {type(given).__name__}.")
+        X = y = None
         found = summary(given)
+        if data is not None:
+            from srff.cli.rows import judged_rows
+            from srff.judging import judge
+
+            X, y = judged_rows(given, data, target or [])
+            found |= judged(found["selected"], judge(given, X, y))
+        if html is not None:
+            given.report(html, X, y, overwrite=force)
         if as_json:
             print_json(found | {"model": str(model)})
         else:
-            more = {"random features": str(found["n_components"]), "alpha": f"{found['alpha']:.3g}"}
-            print_summary(found, more if found["n_components"] is not None else {})
+            more = rows_of(found)
+            if found["n_components"] is not None:
+                more |= {
+                    "random features": str(found["n_components"]),
+                    "alpha": f"{found['alpha']:.3g}",
+                }
+            print_summary(found, more)
 
 
 def loaded(path: Path) -> Any:

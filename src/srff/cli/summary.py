@@ -8,37 +8,84 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from srff.judging import Judgement
+
 SHOWN = 40
 """Variables that a table shows at most."""
+
+SHOWN_CLASSES = 8
 
 
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     import srff
-    from srff.display import by_scale, names
+    from srff.display import constant_model, explained, loss_of, measure, n_entries, noun, selected
 
-    known = names(model)
-    scale = getattr(model, "scale_", None)
-    selected = []
-    if scale is not None:
-        selected = [{"name": known[k], "scale": float(scale[k])} for k in by_scale(model)]
+    own = hasattr(model, "scale_")
+    chosen = []
+    for entry in selected(model) if own else []:
+        one: dict[str, Any] = {"name": entry.name, "scale": entry.scale}
+        chosen.append(one | {"columns": list(entry.inside)} if entry.inside else one)
     error = float(getattr(model, "validation_error_", math.nan))
-    spread = float(getattr(model, "target_spread_", math.nan))
+    part = explained(model) if hasattr(model, "constant_error_") else math.nan
     path = getattr(model, "path_", None) or {}
     found: dict[str, Any] = {
         "estimator": type(model).__name__,
-        "selected": selected,
+        "selected": chosen,
         "n_inputs": int(model.n_features_in_),
+        "n_groups": n_entries(model),
+        "called": noun(model),
         "validation_error": error,
-        "r2": 1 - (error / spread) ** 2 if spread > 0 else math.nan,
+        "error_is": measure(model).short,
+        "explained": part,
+        "constant": constant_model(model),
         "kind": getattr(model, "model_kind_", None),
         "input_map": getattr(getattr(model, "input_map_", None), "name", None),
-        "n_components": int(model.coef_.size) if hasattr(model, "coef_") else None,
+        "n_components": int(model.offsets_.size) if hasattr(model, "offsets_") else None,
         "alpha": float(getattr(model, "alpha_", math.nan)),
         "candidates": len(path.get("kind", ())),
         "version": srff.__version__,
     }
+    if loss_of(model).quadratic:
+        found["r2"] = part
+    if hasattr(model, "classes_"):
+        found["classes"] = model.classes_.tolist()
     return found
+
+
+def judged(chosen: list[dict[str, Any]], found: Judgement) -> dict[str, Any]:
+    """What rows say of a model, and how much each of its variables is missed."""
+    out: dict[str, Any] = {
+        "judged_rows": found.n_rows,
+        "error": found.error,
+        "error_explained": found.explained,
+        "selected": [
+            one | {"missed_by": missed.rise, "standard_error": missed.error}
+            for one, missed in zip(chosen, found.missed, strict=True)
+        ],
+    }
+    if found.classes is not None:
+        out |= {"accuracy": found.classes.accuracy, "auc": found.classes.auc}
+        out["confusion"] = found.classes.confusion.tolist()
+    if len(found.targets) > 1:
+        out["targets"] = [{"rmse": one.rmse, "r2": one.r2} for one in found.targets]
+    return out
+
+
+def rows_of(found: dict[str, Any]) -> dict[str, str]:
+    """Lines on the rows that a model was judged on, if it was."""
+    if "judged_rows" not in found:
+        return {}
+    out = {
+        "rows given": f"{found['judged_rows']:,}",
+        f"error there ({found['error_is']})": _number(found["error"]),
+    }
+    for name, label in (("accuracy", "accuracy there"), ("auc", "area under the ROC curve")):
+        if name in found:
+            out[label] = _share(found[name]) if name == "accuracy" else _number(found[name])
+    for t, one in enumerate(found.get("targets", [])):
+        out[f"target {t} there (RMSE)"] = f"{_number(one['rmse'])}, R2 {_number(one['r2'])}"
+    return out
 
 
 def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
@@ -50,24 +97,32 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     console = Console()
     selected = found["selected"]
     if selected:
-        table = Table("variable", "scale", "")
-        table.columns[1].justify = "right"
+        missed = "missed_by" in selected[0]
+        table = Table("variable", "scale", "", *(["missed by", "std. error"] if missed else []))
+        for column in (table.columns[1], *table.columns[3:]):
+            column.justify = "right"
         block = "█" if _unicode(console) else "#"
         for one in selected[:SHOWN]:
             bar = block * max(1, round(20 * one["scale"] / selected[0]["scale"]))
-            table.add_row(Text(printable(one["name"], console)), f"{one['scale']:.3f}", bar)
+            sure = [_number(one["missed_by"]), _number(one["standard_error"])] if missed else []
+            label = Text(printable(_name(one), console))
+            table.add_row(label, f"{one['scale']:.3f}", bar, *sure)
         if len(selected) > SHOWN:
             table.add_row(f"and {len(selected) - SHOWN} more", "", "")
         console.print(table)
     else:
-        console.print("No variable was selected: the model predicts the mean.")
+        console.print(f"No variable was selected: the model predicts {found['constant']}.")
     rest = Table(show_header=False)
     rest.add_column()
     rest.add_column(overflow="fold")
+    better = "R² against the mean" if _unicode(console) else "R2 against the mean"
+    if "r2" not in found:
+        better = f"less than that of {found['constant']}"
     rows = {
-        "selected": f"{len(selected)} of {found['n_inputs']} variables",
-        "validation error (RMSE)": _number(found["validation_error"]),
-        "R² against the mean" if _unicode(console) else "R2 against the mean": _number(found["r2"]),
+        "selected": f"{len(selected)} of {found['n_groups']} {found['called']}",
+        f"validation error ({found['error_is']})": _number(found["validation_error"]),
+        better: _number(found["explained"]) if "r2" in found else _share(found["explained"]),
+        **({"classes": _classes(found["classes"])} if "classes" in found else {}),
         "kind of model": _kind(found),
         **more,
     }
@@ -88,6 +143,24 @@ def _unicode(console: Console) -> bool:
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "not known"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "not known"
+
+
+def _classes(labels: list[Any]) -> str:
+    """How many classes there are, and the first of them."""
+    few = ", ".join(map(str, labels[:SHOWN_CLASSES]))
+    return f"{len(labels)}: {few}" + (", ..." if len(labels) > SHOWN_CLASSES else "")
+
+
+def _name(one: dict[str, Any]) -> str:
+    """A variable, or a group with its columns."""
+    columns = one.get("columns", [])
+    if not columns or str(one["name"]).startswith(" + ".join(columns[:3])):
+        return str(one["name"])
+    return f"{one['name']} ({', '.join(columns[:6])}{', ...' if len(columns) > 6 else ''})"
 
 
 def _kind(found: dict[str, Any]) -> str:

@@ -415,8 +415,9 @@ def inspect(
         n_rows += _see(file, taken, candidates, seen, targets[0])
     for name in taken:
         reason = table.unfit(name)
-        if reason is None and table.kind(name) == CATEGORY and not (classes and name != weight):
-            reason = table.example(name)
+        if reason is None and table.kind(name) == CATEGORY:
+            allowed = classes and name != weight
+            reason = _why_not_category(seen[name], n_rows) if allowed else table.example(name)
         if reason:
             raise Refusal(f"{table.label}: column {shown(name)} cannot be used: {reason}.")
     if n_rows < 2:
@@ -470,17 +471,34 @@ def _why_not_input(seen: Seen, kind: str, n_rows: int) -> str | None:
     if seen.gaps == n_rows:
         return "it has no values"
     if kind == CATEGORY:
-        n_levels = len(seen.values)
-        if n_levels == 1:
+        if len(seen.values) == 1:
             return f"it is {shown(next(iter(seen.values)))} in every row"
-        if n_levels > MOST_LEVELS:
-            return f"it holds more than {MOST_LEVELS:,} different texts"
-        if n_levels > FEW and n_levels > OFTEN * (n_rows - seen.gaps):
-            return f"it names the rows: {n_levels:,} different texts in {n_rows - seen.gaps:,} rows"
-    elif seen.low == seen.high:
-        # A gap tells something too, but there must be something to fill it with.
-        return f"it is {seen.low:g} in every row"
+        return _why_not_category(seen, n_rows)
+    # A gap tells something too, but there must be something to fill it with.
+    return f"it is {seen.low:g} in every row" if seen.low == seen.high else None
+
+
+def _why_not_category(seen: Seen, n_rows: int) -> str | None:
+    """Why the texts of a column are no levels or classes."""
+    n_values, n_there = len(seen.values), n_rows - seen.gaps
+    if n_values <= FEW:
+        return None
+    words = [value for value in seen.values if not _is_number(value)]
+    if 0 < len(words) < OFTEN * n_values:
+        return f"it holds numbers, and text such as {shown(min(words, key=str))}"
+    if n_values > MOST_LEVELS:
+        return f"it holds more than {MOST_LEVELS:,} different texts"
+    if n_values > OFTEN * n_there:
+        return f"it names the rows: {n_values:,} different texts in {n_there:,} rows"
     return None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 class Inputs(Source):

@@ -30,6 +30,9 @@ CURVE, SURFACE = 40, 15
 MOST_LEVELS = 12
 """Levels of a category that are drawn: the most frequent."""
 
+MANY_LEVELS = 6
+"""Names of levels above which slanted ones would run into each other."""
+
 COLUMNS = 3
 """Most plots beside each other."""
 
@@ -71,8 +74,8 @@ def effect(
         the first ones on.
     target : class label, int or None, default=None
         The class whose chance is drawn, or the number of one of several targets.  None is the
-        second of two classes, all of up to six classes (in a pair, the one that varies most), or
-        the first target.
+        second of two classes, the first six of several (in a pair, that of them which varies most),
+        or the first target.
     top : int, default=5
         Most curves where ``features`` is None: those of the largest scales.
     sample : int, default=300
@@ -111,13 +114,13 @@ def effect(
         said = "No variable selected: the prediction is the same for all rows"
         return np.array([style.only_say(axis, said)], dtype=object)
     answer = Answer(model)
-    rows = _rows(model, X, sample, random_state)
+    rows = _rows(model, X, sample, random_state, {j for panel in panels for j in panel})
     axes = _axes(ax, len(panels))
     results = [_dependence(answer, rows, panel, outputs) for panel in panels]
     label = _label(model, outputs)
     _display(axes, panels, results, _Scene(answer, rows, names, outputs, label))
     if not np.iterable(ax):
-        _label_the_first(axes, label)
+        _label_the_first(axes[: len(single)], label)
     return axes
 
 
@@ -251,8 +254,12 @@ def _column(parameter: str, column: Any, names: np.ndarray) -> int:
     return int(places[0])
 
 
-def _rows(model: Any, X: Any, sample: int, random_state: Any) -> np.ndarray:
-    """Some of the rows, checked, as float64; categories as the numbers of their levels."""
+def _rows(model: Any, X: Any, sample: int, random_state: Any, drawn: set[int]) -> np.ndarray:
+    """Some of the rows, checked, as float64; categories as the numbers of their levels.
+
+    Of a table with categories only the columns that the model reads or that are drawn are looked
+    at; the others are zero.
+    """
     X = to_host(X)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows > sample:
@@ -260,7 +267,10 @@ def _rows(model: Any, X: Any, sample: int, random_state: Any) -> np.ndarray:
     if getattr(model, "encoding_", None) is None:
         return validate_data(model, X, dtype=np.float64, reset=False)
     validate_data(model, X, reset=False, skip_check_array=True)
-    return coded(X, model.levels_)
+    needed = np.union1d(model.encoding_.needed(model.columns_), sorted(drawn)).astype(np.intp)
+    codes = np.zeros((X.shape[0], len(model.levels_)))
+    codes[:, needed] = coded(X, model.levels_, needed)
+    return codes
 
 
 def _without_names(model: Any) -> Any:
@@ -347,6 +357,9 @@ def _display(axes: np.ndarray, panels: list[Panel], results: list[Any], scene: _
         if gap is not None:
             for value, colour in zip(gap, style.COLOURS, strict=False):
                 axis.axhline(value, color=colour, linewidth=1, linestyle="--")
+            size = 0.8 * style.text_size(axis)
+            at: dict[str, Any] = {"xy": (1, gap[0]), "xycoords": axis.get_yaxis_transform()}
+            axis.annotate(MISSING, **at, ha="right", va="bottom", fontsize=size)
         if len(panel) == 1:
             axis.set(ylim=limits[1], ylabel=scene.label)
     if len(scene.outputs) > 1:
@@ -482,7 +495,9 @@ def _level_ticks(ax: Axes, levels: list[str] | None, codes: np.ndarray, side: st
         ax.set_yticks(range(len(names)), names, fontsize=0.85 * size)
         return
     crowded = sum(map(len, names)) * style.GLYPH * size > 0.8 * width
-    look: dict[str, Any] = {"rotation": 35, "ha": "right"} if crowded else {}
+    look: dict[str, Any] = {}
+    if crowded:
+        look = {"rotation": 90} if len(names) > MANY_LEVELS else {"rotation": 35, "ha": "right"}
     ax.set_xticks(range(len(names)), names, fontsize=0.85 * size, **look)
     ax.set_xlim(-0.5, len(names) - 0.5)
 
@@ -511,7 +526,10 @@ def _class_legend(axes: np.ndarray, panels: list[Panel], scene: _Scene) -> None:
         Line2D([], [], color=colour, label=style.plain(name, 14))
         for (_, name), colour in zip(scene.outputs, style.COLOURS, strict=False)
     ]
-    first.legend(handles=handles, fontsize=0.75 * style.text_size(first), framealpha=0.6)
+    size = 0.75 * style.text_size(first)
+    total = scene.answer.model.classes_.size
+    title = f"{len(handles)} of {total} classes" if len(handles) < total else None
+    first.legend(handles=handles, fontsize=size, title=title, title_fontsize=size, framealpha=0.6)
 
 
 def _label_the_first(axes: np.ndarray, label: str) -> None:

@@ -120,7 +120,10 @@ def _figures(model: Any, actual: np.ndarray, predicted: np.ndarray) -> str:
         if varies:
             parts.insert(0, f"D² = {d2_tweedie_score(actual, predicted, power=1):.3f}")
     elif isinstance(loss, Pinball):
-        parts = [f"predicted: the {quantile(loss)}", f"{share(float(np.mean(actual < predicted)))} below"]
+        parts = [
+            f"predicted: the {quantile(loss)}",
+            f"{share(float(np.mean(actual < predicted)))} below",
+        ]
     else:
         parts = [f"RMSE = {_number(float(np.sqrt(np.mean((actual - predicted) ** 2))))}"]
         if varies:
