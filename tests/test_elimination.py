@@ -139,6 +139,13 @@ def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(view, fi
     assert {m.alpha for m in models} == {first.alpha}
 
 
+def test_a_size_that_is_asked_for_is_reached_hopeless_or_not(view, first, monkeypatch):
+    monkeypatch.setattr("srff.elimination.hopeless", lambda models: True)
+    for size in (4, 1):
+        models = eliminate(view, view.training(), first, [], size=size, effort=EFFORT)
+        assert models[-1].columns.size == size
+
+
 def test_errors_far_above_the_best_are_hopeless(first):
     def after(*errors):
         return hopeless([replace(first, validation_error=e) for e in errors])

@@ -341,7 +341,7 @@ def eliminated():
             loss=SQUARED,
             effort=effort,
         )
-        models = eliminate(view, view.training(), first, [], fewest=2, effort=effort)
+        models = eliminate(view, view.training(), first, [], size=2, effort=effort)
         yield view, models
 
 

@@ -197,6 +197,14 @@ def test_far_outputs_overflow_nowhere(xp, f):
         np.testing.assert_allclose(np.asarray(pinball), share * np.abs(f - np.array([0, 1])))
 
 
+def test_a_rate_too_large_is_finite_and_far_from_good(xp):
+    Y, F = xp.asarray([[0.0], [3.0]]), xp.asarray([[1e5], [1e5]])
+    for name in ("value", "slope", "curvature"):
+        found = np.asarray(getattr(Poisson(), name)(Y, F))
+        assert np.isfinite(found).all()
+        assert (found > 1e15).all()
+
+
 def test_two_classes_are_the_same_to_either_loss(rng):
     y, f = targets(Logistic(), rng), rng.standard_normal((ROWS, 1))
     Y, F = np.hstack([1 - y, y]), np.hstack([-f / 2, f / 2])
@@ -397,47 +405,79 @@ def test_the_columns_of_a_unit_are_shuffled_together(rng, loss, weight):
 # The best constant.
 
 
-def test_the_best_constant_of_classes_is_the_log_of_their_shares(rng, weight):
+class Untold:
+    """A loss that says nothing of its best constant: it is found by steps."""
+
+    def start(self, mean):
+        return None
+
+
+class UntoldLogistic(Untold, Logistic):
+    pass
+
+
+class UntoldMultinomial(Untold, Multinomial):
+    pass
+
+
+class UntoldPoisson(Untold, Poisson):
+    pass
+
+
+@pytest.mark.parametrize("loss", [Multinomial(), UntoldMultinomial()], ids=["told", "by steps"])
+def test_the_best_constant_of_classes_is_the_log_of_their_shares(rng, weight, loss):
     y = labels(rng)
     w = np.ones(ROWS) if weight is None else weight
     shares = np.bincount(y, weights=w) / w.sum()
     with engine_of(np.eye(3)[y], weight=weight) as engine:
-        found = best_constant(engine, Multinomial(), np.zeros(3))
-        np.testing.assert_allclose(special.softmax(found.c), shares, rtol=1e-4)
-        assert found.loss == pytest.approx(stats.entropy(shares), rel=1e-8)
-    with engine_of((y > 0).astype(float)[:, None], weight=weight) as engine:
-        for start in (0.0, 5.0, -5.0):
-            found = best_constant(engine, Logistic(), np.array([start]))
-            assert found.c[0] == pytest.approx(special.logit(1 - shares[0]), rel=1e-4)
-            assert found.curvature == pytest.approx(shares[0] * (1 - shares[0]), rel=1e-4)
-            assert found.spread**2 == pytest.approx(shares[0] * (1 - shares[0]), rel=1e-4)
+        found = best_constant(engine, loss, shares)
+    np.testing.assert_allclose(special.softmax(found.c), shares, rtol=1e-4)
+    assert found.loss == pytest.approx(stats.entropy(shares), rel=1e-8)
 
 
-def test_the_best_constant_of_counts_is_the_log_of_their_means(rng, weight):
-    Y = targets(Poisson(), rng)
+@pytest.mark.parametrize("loss", [Logistic(), UntoldLogistic()], ids=["told", "by steps"])
+def test_the_best_constant_of_two_classes_is_the_log_of_their_odds(rng, weight, loss):
+    y = targets(Logistic(), rng)
+    mean = np.average(y[:, 0], weights=weight)
+    with engine_of(y, weight=weight) as engine:
+        found = best_constant(engine, loss, np.array([mean]))
+    assert found.c[0] == pytest.approx(special.logit(mean), rel=1e-4)
+    assert found.curvature == pytest.approx(mean * (1 - mean), rel=1e-4)
+    assert found.spread**2 == pytest.approx(mean * (1 - mean), rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", [Poisson(), UntoldPoisson()], ids=["told", "by steps"])
+def test_the_best_constant_of_counts_is_the_log_of_their_means(rng, weight, loss):
+    Y = targets(Poisson(), rng) * [1.0, 7.0]
     means = np.average(Y, weights=weight, axis=0)
     with engine_of(Y, weight=weight) as engine:
-        for start in (np.zeros(2), np.array([3.0, -3.0]), Poisson().start(Y.mean(0))):
-            found = best_constant(engine, Poisson(), start)
-            np.testing.assert_allclose(found.c, np.log(means), atol=1e-4)
+        found = best_constant(engine, loss, means)
+    np.testing.assert_allclose(found.c, np.log(means), atol=1e-4)
+
+
+def test_a_class_that_these_rows_lack_has_its_share_of_all_rows(rng):
+    y = labels(rng)
+    some = y[y > 0]
+    with engine_of(np.eye(3)[some]) as engine:
+        found = best_constant(engine, Multinomial(), np.array(COUNTS) / ROWS)
+    np.testing.assert_allclose(special.softmax(found.c), np.array(COUNTS) / ROWS, rtol=1e-10)
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
 def test_the_best_constant_of_the_pinball_loss_is_the_quantile(rng, quantile):
     y = rng.standard_normal((4000, 1))
     with engine_of(y, rows=500) as engine:
-        found = best_constant(engine, Pinball(quantile, 0.01), np.zeros(1))
+        found = best_constant(engine, Pinball(quantile, 0.01), y.mean(axis=0))
     assert found.c[0] == pytest.approx(np.quantile(y, quantile), abs=0.01)
 
 
 @each([Logistic(), Multinomial(), Poisson()], ["logistic", "multinomial", "poisson"])
-def test_these_losses_start_at_the_best_constant(rng, loss):
+def test_these_losses_tell_their_best_constant_from_the_mean(rng, loss):
     Y = targets(loss, rng)
     with engine_of(Y) as engine:
         start = loss.start(Y.mean(axis=0))
         np.testing.assert_allclose(engine.constant_statistics(loss, start)[1], 0, atol=1e-12)
-        found = best_constant(engine, loss, start)
-    np.testing.assert_array_equal(found.c, start)
+        np.testing.assert_array_equal(best_constant(engine, loss, Y.mean(axis=0)).c, start)
 
 
 def test_a_constant_of_the_squared_loss_is_the_mean(rng, weight):

@@ -81,8 +81,8 @@ Best on: problems where the mean log loss is the lowest. Error left: (log loss -
 (log loss of the class frequencies - best possible), the best taken as zero where it is not known;
 the median over problems. Found, false: mean share of the relevant variables that were selected,
 and mean number of irrelevant ones selected, where the truth is known. Seconds: median of a fit,
-its search included. A method counts where it gave a result; the number of such problems is in the
-second column. `srff` has the training rows to learn from and the validation rows to choose by, as
+its search included, on machines that did other work too: a rough guide. A method counts where it
+gave a result; the number of such problems is in the second column. `srff` has the training rows to learn from and the validation rows to choose by, as
 the others have; `srff_own` is the same estimator given all these rows at once, as one would call
 it: it holds some out, and learns from them in its last solve.
 

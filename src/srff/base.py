@@ -115,8 +115,7 @@ collection or None
         """Inputs as numbers, and the columns of them that the model reads, in its order."""
         if self.encoding_ is None:
             return self._validate(X, reset=False), self.columns_
-        X = to_host(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._table(X)
         assert self.levels_ is not None
         used = self.encoding_.take(self.columns_)
         needed = self.encoding_.needed(self.columns_)
@@ -125,6 +124,15 @@ collection or None
             names = [str(names[k]) for k in needed]
         encoded = used(coded(X, self.levels_, needed), names)
         return encoded, np.arange(self.columns_.size)
+
+    def _table(self, X: Any) -> Any:
+        """A table with the columns of the fit, before it is encoded."""
+        assert self.levels_ is not None
+        if all(level is None for level in self.levels_):
+            return self._validate(X, reset=False, ensure_all_finite="allow-nan")
+        X = to_host(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
 
     def _journal(self) -> Journal:
         """Where the steps of a fit are kept."""
@@ -202,13 +210,17 @@ collection or None
         self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """A table with categories or gaps: what becomes of each column, and the encoded rows."""
-        validate_data(self, X, skip_check_array=True)
+        if has_categories(X, self.categorical_features):
+            validate_data(self, X, skip_check_array=True)
+            levels = learn_levels(X, self.categorical_features)
+            X = coded(X, levels)
+            check_array(X, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+            y = self._check_y(X, y)
+        else:
+            X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
+            X, levels = X.astype(np.float64), (None,) * X.shape[1]
         parameters.check_names(getattr(self, "feature_names_in_", None))
-        levels = learn_levels(X, self.categorical_features)
-        X = coded(X, levels)
-        X, Y, weight = self._weighted(X, self._check_y(X, y), sample_weight)
-        if X.shape[0] < 2:
-            raise ValueError(f"Found {X.shape[0]} row(s) while a minimum of 2 is required.")
+        X, Y, weight = self._weighted(X, y, sample_weight)
         return self._encoded(X, Y, levels, weight, rng), Y, weight
 
     def _encoded(
@@ -288,7 +300,11 @@ collection or None
         try:
             return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
         except ValueError as error:
-            raise ValueError(f"{error}{parameters.bad_value(X)}") from None
+            gaps = checks.get("ensure_all_finite") == "allow-nan"
+            where = parameters.bad_value(X, gaps=gaps)
+            if where.endswith("nan.") and "missing" in self.get_params(deep=False):
+                where += " missing='impute' fills gaps in."
+            raise ValueError(f"{error}{where}") from None
 
     @abstractmethod
     def _y_checks(self) -> dict[str, Any]:
@@ -360,9 +376,8 @@ collection or None
         if self.encoding_ is None:
             X, y = self._validate(X, y, reset=False)
         else:
-            validate_data(self, X, reset=False, skip_check_array=True)
             assert self.levels_ is not None
-            X = self.encoding_(coded(X, self.levels_))
+            X = self.encoding_(coded(self._table(X), self.levels_))
             y = self._check_y(X, y)
         return X, *self._known_targets(y)
 
@@ -381,7 +396,7 @@ collection or None
         self.frequencies_, self.offsets_ = p.W[used], p.b
         self._store_coefficients(problem, p.a, p.c)
         self.alpha_ = float(model.alpha)
-        self.budget_ = float(self.scale_.sum())
+        self.budget_ = problem.units.total(self.columns_, scale[self.columns_])
         self.objective_ = np.array(model.objective)
         self.n_iter_ = max(len(model.objective) - 1, 1)
         self.path_ = table
@@ -497,8 +512,7 @@ class RandomFeatureRegressor(HostScoreMixin, RandomFeatureModel):
         return {"y_numeric": True, "multi_output": True}
 
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError("y=None: a target is needed.")
+        parameters.check_given(self, y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
         return y

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from srff.arrays import HostAccuracyMixin
 from srff.encoding import Outcome
 from srff.losses import Loss, chances, class_loss, log_chances
-from srff.parameters import is_number
+from srff.parameters import check_given, is_number
 from srff.progress import Callback
 from srff.selecting import SelectingModel
 from srff.sources import Source
@@ -50,8 +50,8 @@ default="gaussian"
         twice of it are tried too.
     solver : {"profile", "alternating"}, default="profile"
         How scales are found.  "profile" solves for the coefficients at every point of the descent;
-        with ``refine=None`` it is a projected descent on the simplex whose alpha follows the
-        evidence.  "alternating" is the paper's Algorithm 1.
+        with ``refine=None`` it is a projected descent on the simplex, at a few falling alphas.
+        "alternating" is the paper's Algorithm 1.
     refine : {"auto", "metric", "frequencies"} or None, default="auto"
         What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
         chooses among them and scales alone by validation log loss.  None keeps to the simplex.
@@ -141,8 +141,14 @@ default="gaussian"
         What is added to them.
     frequencies_, offsets_ : ndarrays of shapes (n_selected, n_components) and (n_components,)
         ``W`` in the selected columns, and ``b``.
+    columns_ : ndarray of int
+        The columns that ``frequencies_`` has rows for: the selected ones; of a table with
+        categories or gaps, columns of the encoded table.
+    levels_, encoding_ : tuple and object, or None
+        The levels of the columns that are categories, and how the table is encoded; None for a
+        table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
-        The standardisation of the inputs.
+        The standardisation of the inputs, or of the columns of the encoded table.
     validation_error_ : float
         Log loss of the chosen model on the validation rows, before its last solve; NaN where there
         were none.
@@ -150,8 +156,10 @@ default="gaussian"
         Log loss of the shares of the classes.
     path_ : dict of arrays
         One row per candidate: its ``kind`` and ``inputs``, ``alpha``, ``budget``,
-        ``training_error`` and ``validation_error`` (RMSE), ``n_variables``, ``n_iter``,
-        ``seconds``, and whether it was ``stopped`` early.
+        ``training_error`` and ``validation_error`` and the ``loss`` that they are of ("logistic" or
+        "multinomial": log loss; "scores": the root of Brier's score, which variables are searched
+        by), ``n_variables`` (or groups), ``n_iter``, ``seconds``, and whether it was ``stopped``
+        early.
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
     n_iter_, n_passes_ : int
@@ -297,8 +305,7 @@ default="gaussian"
         return {}
 
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError("y=None: a target is needed.")
+        check_given(self, y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         assert_all_finite(y, input_name="y")

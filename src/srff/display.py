@@ -225,10 +225,19 @@ def summary(model: Any) -> str:
     named = ", ".join(entry.described for entry in chosen[:MOST_NAMED])
     named += ", ..." if len(chosen) > MOST_NAMED else ""
     text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
-    if np.isfinite(model.validation_error_):
+    if np.isfinite(model.validation_error_) and _loss_is_known(model):
         what = "" if loss_of(model).quadratic else f"{measure(model).name}, "
         text += f"; validation error {number(model.validation_error_)} ({what}{compared(model)})"
     return text
+
+
+def _loss_is_known(model: Any) -> bool:
+    """Whether the loss is one still; another may have been set after the fit."""
+    try:
+        loss_of(model)
+    except ValueError:
+        return False
+    return True
 
 
 def html_summary(model: Any) -> str:

@@ -135,23 +135,34 @@ default="gaussian"
         (a mean of several kinds) or "mean" (no variable).
     input_map_ : object
         The map of the selected inputs to a common scale.
-    coef_ : ndarray of shape (n_components,)
+    coef_ : ndarray of shape (n_components,) or (n_components, n_targets)
         Coefficients of the random features, in the target's units.
-    intercept_ : float
-        The target's mean.
+    intercept_ : float or ndarray of shape (n_targets,)
+        What is added to them: the target's mean for the squared loss.
+    n_targets_ : int or None
+        The number of targets; None where ``y`` had one dimension.
     frequencies_, offsets_ : ndarrays of shapes (n_selected, n_components) and (n_components,)
         ``W`` in the selected columns, and ``b``.
+    columns_ : ndarray of int
+        The columns that ``frequencies_`` has rows for: the selected ones; of a table with
+        categories or gaps, columns of the encoded table.
+    levels_, encoding_ : tuple and object, or None
+        The levels of the columns that are categories, and how the table is encoded; None for a
+        table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
-        The standardisation of the inputs.
+        The standardisation of the inputs, or of the columns of the encoded table.
     validation_error_ : float
-        Root mean squared error of the chosen model on the validation rows, before its last solve;
-        NaN where there were none.
+        Root mean squared error, or the mean of another loss, of the chosen model on the validation
+        rows, before its last solve; NaN where there were none.
+    constant_error_ : float
+        The same of the best constant, on the training rows.
     target_spread_ : float
-        The target's standard deviation.
+        The target's standard deviation, or the unit that errors are given in.
     path_ : dict of arrays
         One row per candidate: its ``kind`` and ``inputs``, ``alpha``, ``budget``,
-        ``training_error`` and ``validation_error`` (RMSE), ``n_variables``, ``n_iter``,
-        ``seconds``, and whether it was ``stopped`` early.
+        ``training_error`` and ``validation_error`` and the ``loss`` that they are of ("squared":
+        RMSE; "scores": RMSE of the loss's slopes, which variables are searched by), ``n_variables``
+        (or groups), ``n_iter``, ``seconds``, and whether it was ``stopped`` early.
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
     n_iter_, n_passes_ : int

@@ -46,6 +46,13 @@ class Units:
             return np.sort(columns)
         return usable[np.isin(self.of[usable], self.of[columns])]
 
+    def total(self, columns: np.ndarray, values: np.ndarray) -> float:
+        """The sum over the units of some columns of the root mean squares of their values."""
+        if self.trivial:
+            return float(values.sum())
+        parts = self.among(columns)
+        return float(sum(np.sqrt(np.mean(values[part] ** 2)) for part in parts))
+
     def positions(self, columns: np.ndarray) -> np.ndarray | None:
         """For each of some columns the position of its unit among theirs; None if trivial."""
         if self.trivial:
@@ -85,6 +92,8 @@ def parse_groups(groups: Any, n_features: int, names: Any = None) -> np.ndarray:
         groups = list(groups.values())
     if isinstance(groups, np.ndarray) and groups.ndim == 1:
         groups = groups.tolist()
+    if isinstance(groups, list | tuple) and not groups:
+        return np.arange(n_features)
     if not isinstance(groups, list | tuple):
         raise ValueError(
             f"groups={groups!r} must be a list of lists of columns, a label for each column, or a "

@@ -243,6 +243,8 @@ def described(value: Any) -> str:
         return repr(value)
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(described, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())}}}"
     if isinstance(value, np.random.RandomState):
         return f"RandomState {digest(*map(np.asarray, value.get_state()))}"
     if isinstance(value, type | np.dtype):

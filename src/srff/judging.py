@@ -161,7 +161,6 @@ def known_targets(model: Any, y: Any, n_rows: int) -> np.ndarray:
         n_targets = model.n_targets_ or 1
         if Y.shape[1] != n_targets:
             raise ValueError(f"y has {Y.shape[1]} columns; the model has {n_targets}.")
-        loss_of(model).check_targets(Y)
     check_consistent_length(np.empty(n_rows), Y)
     return Y
 
@@ -198,9 +197,13 @@ def _explained(model: Any, Y: np.ndarray, F: np.ndarray) -> float:
         return float("nan")
     if hasattr(model, "classes_"):
         return float(d2_log_loss_score(Y[:, 0], predicted, labels=np.arange(model.classes_.size)))
-    pairs = zip(Y.T, predicted.T, strict=True)
     if loss.name == "poisson":
-        return float(np.mean([d2_tweedie_score(y, p, power=1) for y, p in pairs]))
+        predicted = np.maximum(predicted, np.finfo(float).tiny)  # a rate of zero has no deviance
+        return float(
+            np.mean(
+                [d2_tweedie_score(y, p, power=1) for y, p in zip(Y.T, predicted.T, strict=True)]
+            )
+        )
     if isinstance(loss, Pinball):
         return float(d2_pinball_score(Y, predicted, alpha=loss.quantile))
     if loss.quadratic:

@@ -174,7 +174,7 @@ def path_table(models: list[Model], problem: Problem) -> dict[str, np.ndarray]:
         "kind": column([m.kind for m in models], object),
         "inputs": column([m.transform for m in models], object),
         "alpha": column([m.alpha for m in models]),
-        "budget": column([m.scale().sum() for m in models]),
+        "budget": column([problem.units.total(m.columns, m.scale()) for m in models]),
         "loss": column([m.loss.name for m in models], object),
         "training_error": column([reported(m, m.training_error) for m in models]),
         "validation_error": column([reported(m, m.validation_error) for m in models]),

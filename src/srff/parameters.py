@@ -114,8 +114,18 @@ def check_names(names: np.ndarray | None) -> None:
         raise ValueError(f"X has several columns of the same name: {repeated}. Rename them.")
 
 
-def bad_value(X: Any) -> str:
-    """Where the first value of a table stands that is not a finite number, as a sentence."""
+def check_given(estimator: Any, y: Any) -> None:
+    """Refuse a fit without a target, in scikit-learn's words."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def bad_value(X: Any, *, gaps: bool = False) -> str:
+    """Where the first value of a table stands that is not a finite number, as a sentence.
+
+    ``gaps`` says that NaN is none.
+    """
     columns = getattr(X, "columns", None)
     if columns is None:
         X = np.asarray(X)
@@ -128,7 +138,7 @@ def bad_value(X: Any) -> str:
             values = np.asarray(column, dtype=np.float64)
         except (TypeError, ValueError):
             return f" In {name} there is {_not_a_number(column)!r}; numbers are accepted."
-        bad = np.flatnonzero(~np.isfinite(values))
+        bad = np.flatnonzero(np.isinf(values) if gaps else ~np.isfinite(values))
         if bad.size:
             return f" In {name}, row {bad[0]}, there is {values[bad[0]]}."
     return ""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srff import objectives
+from srff.elimination import falling
 from srff.features import Statistics
 from srff.groups import first_of_each
 from srff.losses import Squared
@@ -113,7 +114,8 @@ def _grid(problem: Problem, alphas: np.ndarray | None) -> np.ndarray:
     """The given alphas, or those of the grid at the scales that the problem starts with."""
     if alphas is not None:
         return alphas
-    return alpha_grid(problem.training_statistics(problem.scale), unit=problem.curvature / 2)
+    grid = alpha_grid(problem.training_statistics(problem.scale), unit=problem.curvature / 2)
+    return grid if isinstance(problem.loss, Squared) else falling(grid)
 
 
 def lowest(errors: Any) -> int:
@@ -277,7 +279,7 @@ def _down_alphas(
     S = problem.training_statistics(scale)
     unit = problem.curvature / 2 * objectives.largest_eigenvalue(S)
     models: list[Model] = []
-    for number, alpha in enumerate(unit * PATH_ALPHAS):
+    for number, alpha in enumerate(falling(unit * PATH_ALPHAS)):
         begun, values = time.perf_counter(), []
         goal = objectives.TrainingLoss(float(alpha), problem.loss)
         for state in _descent(problem, goal, scale, max_iter, tol):

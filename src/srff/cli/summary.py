@@ -110,7 +110,7 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
         if len(selected) > SHOWN:
             table.add_row(f"and {len(selected) - SHOWN} more", "", "")
         console.print(table)
-    else:
+    elif found["kind"] is not None:
         console.print(f"No variable was selected: the model predicts {found['constant']}.")
     rest = Table(show_header=False)
     rest.add_column()
@@ -119,7 +119,7 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     if "r2" not in found:
         better = f"less than that of {found['constant']}"
     rows = {
-        "selected": f"{len(selected)} of {found['n_groups']} {found['called']}",
+        **({} if found["kind"] is None else {"selected": _counted(found)}),
         f"validation error ({found['error_is']})": _number(found["validation_error"]),
         better: _number(found["explained"]) if "r2" in found else _share(found["explained"]),
         **({"classes": _classes(found["classes"])} if "classes" in found else {}),
@@ -143,6 +143,11 @@ def _unicode(console: Console) -> bool:
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "not known"
+
+
+def _counted(found: dict[str, Any]) -> str:
+    """How many variables, or groups of such, are selected."""
+    return f"{len(found['selected'])} of {found['n_groups']} {found['called']}"
 
 
 def _share(value: float) -> str:

@@ -79,9 +79,13 @@ def descend_scales(
         dW, _ = objective.slopes(engine, e, W, b, usable)
         return shared(np.sum(dW * E[usable], axis=1), unit)
 
+    def near() -> dict[str, np.ndarray]:
+        """Where the next solve starts: part of a step, so that a fit goes on to the same bits."""
+        return {"coef": latest[0], "constant": latest[1]}
+
     def begun(x: np.ndarray) -> dict[str, Any]:
         e = evaluate(x)
-        return {"value": e.value, "slope": gradient(x, e)}
+        return {"value": e.value, "slope": gradient(x, e), **near()}
 
     def advanced(
         x: np.ndarray, slope: np.ndarray, step: float, values: tuple[float, ...]
@@ -108,10 +112,11 @@ def descend_scales(
             "value": e.value,
             "step": float(move @ move) / curvature if curvature > 0 else 2 * step,
             "done": abs(decrease) <= tol * max(abs(e.value), tol),
+            **near(),
         }
 
     found = journal.step("start on the simplex", engine, partial(begun, x))
-    slope = found["slope"]
+    slope, latest = found["slope"], (found["coef"], found["constant"])
     steepest = float(np.linalg.norm(slope - slope.mean()))
     if steepest == 0.0:
         return
@@ -123,6 +128,7 @@ def descend_scales(
         if "x" not in found:
             return
         x, slope, step = found["x"], found["slope"], float(found["step"])
+        latest = found["coef"], found["constant"]
         values = (*values, float(found["value"]))
         full = np.zeros_like(scale)
         full[usable] = each_column(x, unit)
