@@ -6,14 +6,14 @@
    some are far from normal, as normal scores.
 2. *Elimination* from the starts that validate best, on at most ``SEARCH_ROWS`` rows.
 3. *The choice of a size.*  The smallest model that is not significantly worse than the best, by a
-   paired test on the validation rows; then one variable at a time by the same test.  No variable is
-   kept if the model is not significantly better than the mean.
+   paired test of the loss on the validation rows; then one variable at a time by the same test.  No
+   variable is kept if the model is not significantly better than the best constant.
 4. *The last model* on the variables that are left: see :mod:`srff.finish`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -21,6 +21,7 @@ from scipy import linalg
 from srff.elimination import (
     FIRST_ALPHAS,
     NEXT_ALPHAS,
+    SMALLEST_ALPHA,
     Effort,
     Tick,
     eliminate,
@@ -35,8 +36,15 @@ from srff.finish import Plan, finish
 from srff.groups import Units, first_of_each
 from srff.kernels import low_order
 from srff.layouts import SAMPLE_ROWS
-from srff.models import Model, best_of, mean_model, significantly_worse
-from srff.objectives import Evidence, evidence_alpha
+from srff.models import (
+    KEEP_LEVEL,
+    Model,
+    best_of,
+    judged,
+    mean_model,
+    significantly_worse,
+)
+from srff.objectives import Evidence, TrainingLoss, evidence_alpha
 from srff.problem import Problem, View
 from srff.progress import Callback, Progress
 from srff.screen import Screen, screen
@@ -122,6 +130,59 @@ class Journey:
             error = min(m.validation_error for m in self.models if m.loss is loss)
             message = f"best error {loss.reported(error, self._y_unit):.4g}"
         self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
+
+
+class Judge:
+    """Compares models by the loss of the problem on the validation rows.
+
+    Models of the search were learned by its quadratic loss.  Where that is not the problem's own,
+    each is judged by its twin: the same frequencies with the coefficients of the problem's loss.
+    """
+
+    def __init__(self, problem: Problem, view: View, engine: Engine) -> None:
+        assert view.validation is not None
+        self._problem, self._engine, self._validation = problem, engine, view.validation
+        self._twins: dict[int, tuple[Model, Model]] = {}
+
+    def twin(self, model: Model) -> Model:
+        """The model with the problem's loss."""
+        if model.loss is self._problem.loss:
+            return model
+        if id(model) not in self._twins:
+            # With the model itself, so that no other can have its id.
+            self._twins[id(model)] = model, self._solved(model)
+        return self._twins[id(model)][1]
+
+    def _solved(self, model: Model) -> Model:
+        problem = self._problem
+        (m,) = model.members
+        if not model.columns.size:
+            name, c = model.transform, problem.constant.c
+            return mean_model(name, self._validation, problem.loss, c)
+        alpha = max(m.alpha * problem.curvature / 2, SMALLEST_ALPHA)
+        goal = TrainingLoss(alpha, problem.loss)
+        e = goal.evaluate(self._engine, m.W, m.b, model.columns, problem.start(m.b))
+        member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
+        twin = replace(model, members=(member,), loss=problem.loss)
+        return judged(twin, self._validation)
+
+    def best(self, models: list[Model]) -> Model:
+        """The model of the lowest loss, the first of equals."""
+        return min(models, key=lambda m: self.twin(m).validation_error)
+
+    def worse(self, first: Model, second: Model, level: float = KEEP_LEVEL) -> bool:
+        """Whether ``first`` is significantly worse than ``second``."""
+        return significantly_worse(self._validation, self.twin(first), self.twin(second), level)
+
+    def smallest(self, candidates: list[Model], units: Units) -> Model:
+        """The smallest model not significantly worse than the best; of equals the better one."""
+        best = self.best(candidates)
+        for model in sorted(
+            candidates, key=lambda m: (units.count(m.columns), self.twin(m).validation_error)
+        ):
+            if model is best or not self.worse(model, best):
+                return model
+        return best
 
 
 @dataclass(frozen=True)
@@ -305,34 +366,36 @@ def _fewest(
     n_runners: int,
 ) -> Model | None:
     """The smallest model that does not cost accuracy; None if no variable helps."""
-    validation = view.validation
-    assert validation is not None
+    assert view.validation is not None
+    judge = Judge(problem, view, engine)
     journey.stage(2)
-    chosen = _thin(view, engine, candidates, settings, journey)
+    chosen = _thin(view, engine, candidates, settings, journey, judge)
     for _ in range(ROUNDS):
         grown = _grow(problem, view, engine, chosen, settings, journey)
-        if grown is None or not significantly_worse(validation, chosen, grown):
+        if grown is None or not judge.worse(chosen, grown):
             break
         candidates.append(grown)
-        chosen = _thin(view, engine, candidates, settings, journey)
+        chosen = _thin(view, engine, candidates, settings, journey, judge)
     zero = np.zeros(problem.constant.c.size)
-    nothing = mean_model(view.transform.name, validation, problem.search_loss, zero)
+    nothing = mean_model(view.transform.name, view.validation, problem.search_loss, zero)
     journey.add(nothing)
-    helps = significantly_worse(validation, nothing, chosen, MEAN_LEVEL / n_runners)
-    return chosen if helps else None
+    return chosen if judge.worse(nothing, chosen, MEAN_LEVEL / n_runners) else None
 
 
 def _thin(
-    view: View, engine: Engine, candidates: list[Model], settings: Settings, journey: Journey
+    view: View,
+    engine: Engine,
+    candidates: list[Model],
+    settings: Settings,
+    journey: Journey,
+    judge: Judge,
 ) -> Model:
     """The smallest model not significantly worse than the best, after dropping one by one.
 
     One of the ``TRIED`` least needed variables leaves at a time.  What is tried on the way joins
     the candidates.
     """
-    validation = view.validation
-    assert validation is not None
-    current = smallest(view, candidates, best_of(candidates))
+    current = judge.smallest(candidates, view.units)
     while view.units.count(current.columns) > 1:
         parts = view.units.among(current.columns)
         for weak in np.argsort(importance(view, current), kind="stable")[:TRIED]:
@@ -347,12 +410,12 @@ def _thin(
             )
             candidates.append(model)
             journey.add(model)
-            if not significantly_worse(validation, model, best_of(candidates)):
+            if not judge.worse(model, judge.best(candidates)):
                 current = model
                 break
         else:
             break
-    return smallest(view, candidates, best_of(candidates))
+    return judge.smallest(candidates, view.units)
 
 
 def _grow(
@@ -478,13 +541,3 @@ def _with_search_loss(
         effort=effort,
         tick=tick,
     )
-
-
-def smallest(view: View, candidates: list[Model], best: Model) -> Model:
-    """The smallest model not significantly worse than the best; of equals the better one."""
-    assert view.validation is not None
-    count = view.units.count
-    for model in sorted(candidates, key=lambda m: (count(m.columns), m.validation_error)):
-        if model is best or not significantly_worse(view.validation, model, best):
-            return model
-    return best
