@@ -15,12 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from srff import RFFRegressor, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 
 ESTIMATORS = [
     SRFFRegressor(),
     SRFFRegressor(refine=None, n_components=50),
     SRFFRegressor(solver="alternating", refine=None, n_components=50, tol=1e-2),
+    SRFFRegressor(missing="impute", n_components=30, max_iter=3),
+    SRFFClassifier(n_components=20, max_iter=3),
+    SRFFClassifier(missing="impute", refine="metric", n_components=20, max_iter=2),
+    SRFFClassifier(refine=None, alpha=1e-4, n_components=30, max_iter=5),
+    SRFFClassifier(solver="alternating", refine=None, n_components=20, tol=1e-2, max_iter=4),
     RFFRegressor(),
 ]
 

@@ -20,8 +20,15 @@ WIDTHS = (1 / 3, 2 / 3, 1.0, 4 / 3)
 MAX_EPOCHS = 1000
 
 
+def constant_accuracy(draw: Draw) -> float:
+    """Test accuracy of the most frequent class, for no variables."""
+    return float(np.mean(draw.test[1] == np.bincount(draw.train[1]).argmax()))
+
+
 def tree_accuracy(draw: Draw, selected: np.ndarray, seed: int) -> float:
     """Test accuracy of the trees; nothing is chosen, so they learn from the validation rows too."""
+    if not selected.any():
+        return constant_accuracy(draw)
     (X, y), (Xv, yv), (Xt, yt) = draw.train, draw.validation, draw.test
     trees = ExtraTreesClassifier(N_TREES, random_state=seed)
     trees.fit(np.concatenate((X, Xv))[:, selected], np.concatenate((y, yv)))
@@ -30,6 +37,8 @@ def tree_accuracy(draw: Draw, selected: np.ndarray, seed: int) -> float:
 
 def network_accuracy(draw: Draw, selected: np.ndarray, seed: int) -> float:
     """Test accuracy of the network with the width of best validation accuracy."""
+    if not selected.any():
+        return constant_accuracy(draw)
     (X, y), (Xv, yv), (Xt, yt) = draw.train, draw.validation, draw.test
     networks = [
         make_pipeline(

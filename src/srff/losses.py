@@ -306,8 +306,7 @@ def chances(F: np.ndarray) -> np.ndarray:
     """The chances of the classes from the outputs of either loss of classes: (rows, classes)."""
     if F.shape[1] > 1:
         return _softmax(F)
-    p = _sigmoid(F)
-    return np.concatenate([1 - p, p], axis=1)
+    return _sigmoid(np.concatenate([-F, F], axis=1))  # one minus a chance would lose the small ones
 
 
 def log_chances(F: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from sklearn.svm import l1_min_c
 
 from methods.common import Fitted, Pair
 
-PENALTIES, PATIENCE = np.logspace(-0.3, 4, 44), 5
-"""Multiples of the C below which the model is empty, and how many may pass that are no better."""
+PENALTIES, PATIENCE = np.logspace(-0.3, 4, 44), 8
+"""Multiples of the C below which a model of two classes is empty, and how many may pass that are no
+better and not empty: several classes are empty further up."""
 
 
 def fit(
@@ -41,7 +42,7 @@ def fit(
         if n_features is not None and n_used > n_features:
             break
         loss = log_losses(yv, model.predict_proba(V))
-        since += 1
+        since += n_used > 0
         if loss < best:
             best, since = loss, 0
             chosen, coef, intercept = float(C), model.coef_.copy(), model.intercept_.copy()
