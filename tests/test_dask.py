@@ -196,7 +196,7 @@ def test_a_bad_value_is_named_with_its_partition(client):
     [
         (lambda t: (t, "z"), "no one column 'z'"),
         (lambda t: (t, None), "y=None must be a Dask collection or the name of a column"),
-        (lambda t: (t.assign(a=t.a.astype(str)), "y"), "Column 'a' holds .*, not numbers"),
+        (lambda t: (t.assign(y=t.y.astype(str)), "y"), "'y' holds .*, not numbers"),
         (lambda t: (t[["y"]], "y"), "no column beside the target"),
         (lambda t: (t[NAMES], t.y.repartition(npartitions=2)), "X has 8, another has 2"),
         (lambda t: (t[NAMES].to_dask_array(lengths=True), "y"), "which only a Dask data frame has"),

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -21,7 +21,6 @@ from scipy import linalg
 from srff.elimination import (
     FIRST_ALPHAS,
     NEXT_ALPHAS,
-    SMALLEST_ALPHA,
     Effort,
     Tick,
     eliminate,
@@ -36,15 +35,8 @@ from srff.finish import Plan, finish
 from srff.groups import Units, first_of_each
 from srff.kernels import low_order
 from srff.layouts import SAMPLE_ROWS
-from srff.models import (
-    KEEP_LEVEL,
-    Model,
-    best_of,
-    judged,
-    mean_model,
-    significantly_worse,
-)
-from srff.objectives import Evidence, TrainingLoss, evidence_alpha
+from srff.models import Judge, Model, best_of, mean_model
+from srff.objectives import Evidence, evidence_alpha
 from srff.problem import Problem, View
 from srff.progress import Callback, Progress
 from srff.screen import Screen, screen
@@ -130,59 +122,6 @@ class Journey:
             error = min(m.validation_error for m in self.models if m.loss is loss)
             message = f"best error {loss.reported(error, self._y_unit):.4g}"
         self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
-
-
-class Judge:
-    """Compares models by the loss of the problem on the validation rows.
-
-    Models of the search were learned by its quadratic loss.  Where that is not the problem's own,
-    each is judged by its twin: the same frequencies with the coefficients of the problem's loss.
-    """
-
-    def __init__(self, problem: Problem, view: View, engine: Engine) -> None:
-        assert view.validation is not None
-        self._problem, self._engine, self._validation = problem, engine, view.validation
-        self._twins: dict[int, tuple[Model, Model]] = {}
-
-    def twin(self, model: Model) -> Model:
-        """The model with the problem's loss."""
-        if model.loss is self._problem.loss:
-            return model
-        if id(model) not in self._twins:
-            # With the model itself, so that no other can have its id.
-            self._twins[id(model)] = model, self._solved(model)
-        return self._twins[id(model)][1]
-
-    def _solved(self, model: Model) -> Model:
-        problem = self._problem
-        (m,) = model.members
-        if not model.columns.size:
-            name, c = model.transform, problem.constant.c
-            return mean_model(name, self._validation, problem.loss, c)
-        alpha = max(m.alpha * problem.curvature / 2, SMALLEST_ALPHA)
-        goal = TrainingLoss(alpha, problem.loss)
-        e = goal.evaluate(self._engine, m.W, m.b, model.columns, problem.start(m.b))
-        member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
-        twin = replace(model, members=(member,), loss=problem.loss)
-        return judged(twin, self._validation)
-
-    def best(self, models: list[Model]) -> Model:
-        """The model of the lowest loss, the first of equals."""
-        return min(models, key=lambda m: self.twin(m).validation_error)
-
-    def worse(self, first: Model, second: Model, level: float = KEEP_LEVEL) -> bool:
-        """Whether ``first`` is significantly worse than ``second``."""
-        return significantly_worse(self._validation, self.twin(first), self.twin(second), level)
-
-    def smallest(self, candidates: list[Model], units: Units) -> Model:
-        """The smallest model not significantly worse than the best; of equals the better one."""
-        best = self.best(candidates)
-        for model in sorted(
-            candidates, key=lambda m: (units.count(m.columns), self.twin(m).validation_error)
-        ):
-            if model is best or not self.worse(model, best):
-                return model
-        return best
 
 
 @dataclass(frozen=True)

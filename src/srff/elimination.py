@@ -17,7 +17,7 @@ from srff.engines import Engine
 from srff.groups import Units
 from srff.losses import SQUARED, Loss, Squared
 from srff.models import Member, Model, judged
-from srff.objectives import Objective, Start, TrainingLoss, largest_eigenvalue
+from srff.objectives import SMALLEST_ALPHA, Objective, Start, TrainingLoss, largest_eigenvalue
 from srff.problem import View
 from srff.solvers.refine import Frequencies, descend
 
@@ -34,9 +34,6 @@ SHARE = 1 / 3
 """Share of the variables that leave at a time, while there are more than ``ONE_BY_ONE``."""
 
 ONE_BY_ONE = 6
-
-SMALLEST_ALPHA = 1e-8
-"""Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
 
 SHUFFLED = 128
 """Most variables that are shuffled one by one."""

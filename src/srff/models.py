@@ -10,9 +10,10 @@ from scipy import stats
 
 from srff.engines import Engine
 from srff.features import Prediction
+from srff.groups import Units
 from srff.losses import Loss, Squared
-from srff.objectives import Start, TrainingLoss, ridge
-from srff.problem import Problem
+from srff.objectives import SMALLEST_ALPHA, Start, TrainingLoss, ridge
+from srff.problem import Problem, View
 from srff.solvers.refine import Frequencies
 
 FEWEST = 5
@@ -127,6 +128,59 @@ def significantly_worse(
     mean, error = validation.difference(second.loss, first.prediction(), second.prediction())
     limit = stats.t.isf(level / 2, max(validation.n - 1, 1.0))
     return bool(np.any(mean > limit * error))
+
+
+class Judge:
+    """Compares models by the loss of the problem on the validation rows.
+
+    Models of the search were learned by its quadratic loss.  Where that is not the problem's own,
+    each is judged by its twin: the same frequencies with the coefficients of the problem's loss.
+    """
+
+    def __init__(self, problem: Problem, view: View, engine: Engine) -> None:
+        assert view.validation is not None
+        self._problem, self._engine, self._validation = problem, engine, view.validation
+        self._twins: dict[int, tuple[Model, Model]] = {}
+
+    def twin(self, model: Model) -> Model:
+        """The model with the problem's loss."""
+        if model.loss is self._problem.loss:
+            return model
+        if id(model) not in self._twins:
+            # With the model itself, so that no other can have its id.
+            self._twins[id(model)] = model, self._solved(model)
+        return self._twins[id(model)][1]
+
+    def _solved(self, model: Model) -> Model:
+        problem = self._problem
+        (m,) = model.members
+        if not model.columns.size:
+            name, c = model.transform, problem.constant.c
+            return mean_model(name, self._validation, problem.loss, c)
+        alpha = max(m.alpha * problem.curvature / 2, SMALLEST_ALPHA)
+        goal = TrainingLoss(alpha, problem.loss)
+        e = goal.evaluate(self._engine, m.W, m.b, model.columns, problem.start(m.b))
+        member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
+        twin = replace(model, members=(member,), loss=problem.loss)
+        return judged(twin, self._validation)
+
+    def best(self, models: list[Model]) -> Model:
+        """The model of the lowest loss, the first of equals."""
+        return min(models, key=lambda m: self.twin(m).validation_error)
+
+    def worse(self, first: Model, second: Model, level: float = KEEP_LEVEL) -> bool:
+        """Whether ``first`` is significantly worse than ``second``."""
+        return significantly_worse(self._validation, self.twin(first), self.twin(second), level)
+
+    def smallest(self, candidates: list[Model], units: Units) -> Model:
+        """The smallest model not significantly worse than the best; of equals the better one."""
+        best = self.best(candidates)
+        for model in sorted(
+            candidates, key=lambda m: (units.count(m.columns), self.twin(m).validation_error)
+        ):
+            if model is best or not self.worse(model, best):
+                return model
+        return best
 
 
 def refitted(problem: Problem, model: Model) -> Model:

@@ -62,6 +62,9 @@ def penalised_loss(statistics: Statistics, a: np.ndarray, alpha: float) -> float
     return squared_loss(statistics, a) + alpha * float(np.sum(a * a))
 
 
+SMALLEST_ALPHA = 1e-8
+"""Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
+
 Start = tuple[np.ndarray, np.ndarray]
 """Coefficients and constants."""
 
