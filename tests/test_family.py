@@ -237,7 +237,7 @@ def test_a_classifier_takes_categories_too():
 
 def test_text_where_numbers_were_is_named(fitted):
     model, frame, _ = fitted
-    with pytest.raises(ValueError, match="column 'a'.*'much'"):
+    with pytest.raises(ValueError, match=r"column 'a'.*'much'"):
         model.predict(frame.assign(a="much"))
 
 
