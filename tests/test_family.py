@@ -303,6 +303,14 @@ def test_counts_are_predicted_as_rates():
         SRFFRegressor(loss="poisson").fit(X, np.full(800, -1.0))
 
 
+def test_counts_of_a_file_are_checked_too(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
+    table = pd.DataFrame({"x": np.arange(50.0), "n": np.arange(50.0) - 3})
+    table.to_parquet(tmp_path / "counts.parquet")
+    with pytest.raises(ValueError, match="at least 0, got -3"):
+        SRFFRegressor(loss="poisson").fit(tmp_path / "counts.parquet", "n")
+
+
 @pytest.mark.parametrize("quantile", [0.1, 0.9])
 def test_quantiles_have_their_share_of_rows_below(quantile):
     rng = np.random.RandomState(0)

@@ -156,6 +156,8 @@ collection or None
             layout = self._source_rows(source, rng, n_threads, limit)
         else:
             layout = self._array_rows(X, y, sample_weight, rng, n_threads, limit)
+        loss, ends = self._loss(), (layout.targets.low, layout.targets.high)
+        loss.check_targets(np.stack(ends))  # rows of files have not been checked before
         labels = parse_groups(
             self.groups, self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
@@ -167,7 +169,7 @@ collection or None
             kernel=get_kernel(self.kernel),
             n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
-            loss=self._loss(),
+            loss=loss,
             units=Units(labels if encoding is None else labels[encoding.source]),
             joint=_joint(encoding),
             target_weights=self.target_weights,
