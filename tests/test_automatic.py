@@ -371,4 +371,4 @@ def test_a_variable_that_the_elimination_lost_comes_back():
             grown = automatic._grow(p, view, engine, lost, settings, journey)
             assert 0 in grown.columns
             assert {1, 2} <= set(grown.columns)
-            assert automatic.significantly_worse(view.validation, lost, grown)
+            assert automatic.Judge(p, view, engine).worse(lost, grown)
