@@ -14,6 +14,8 @@ from srff import SRFFRegressor, automatic, finish, problem, selecting
 from srff.datasets import make_se1, make_se2, make_se3
 from srff.kernels import Gaussian
 from srff.progress import Progress
+from srff.solvers.refine import Metric, Scales
+from srff.starts import low_order_point
 
 QUICK = {"n_components": 40, "max_iter": 8, "random_state": 0}
 TRUE = [0, 1, 2]
@@ -354,9 +356,9 @@ def test_a_variable_that_the_elimination_lost_comes_back():
         journey = automatic.Journey(lambda report: None, 1.0)
         columns = np.array([1, 2])
         for point in (
-            automatic.Metric(np.eye(2), p.E[columns], p.b),
-            automatic.Scales(np.ones(2), p.E[columns], p.b),
-            automatic.low_order_point(p, 2),
+            Metric(np.eye(2), p.E[columns], p.b),
+            Scales(np.ones(2), p.E[columns], p.b),
+            low_order_point(p, 2),
         ):
             lost = automatic.walk(
                 view,
@@ -372,3 +374,10 @@ def test_a_variable_that_the_elimination_lost_comes_back():
             assert 0 in grown.columns
             assert {1, 2} <= set(grown.columns)
             assert automatic.Judge(p, view, engine).worse(lost, grown)
+
+
+def test_scales_to_begin_from_may_be_fewer_than_are_asked_for():
+    model = SRFFRegressor(
+        **QUICK, solver="alternating", budget=1.0, alpha=1e-2, tol=0.5, n_features_to_select=10
+    ).fit(X, y)
+    assert 1 <= model.get_support().sum() <= 10

@@ -16,9 +16,9 @@ from srff.encoding import (
     Number,
     Outcome,
     learn_encoding,
-    level_sums,
     median,
 )
+from srff.level_means import level_sums
 
 LETTERS = np.array(list("abcdefghijklmnopqrst"), dtype=object)
 
@@ -149,7 +149,7 @@ def test_target_means_of_classes_are_those_of_scikit_learn(n_classes):
     own, y = random_codes()
     y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     encoding, _ = learn_encoding(
-        codes(own), y[:, None], levels(20), TargetEncoder(cv=KFold(5)), n_classes=n_classes
+        codes(own), Outcome(n_classes)(y)[0], levels(20), TargetEncoder(cv=KFold(5))
     )
     reference = TargetEncoder().fit(own[:, None], y)
     new = np.array([0.0, 7, -1])

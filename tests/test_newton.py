@@ -381,7 +381,7 @@ def test_the_search_is_for_the_scores_at_the_best_constant(problem):
     c = np.array(loss.constant)
     _, slope, curvature, square = engine.constant_statistics(problem.loss, c)
     np.testing.assert_allclose(slope, 0, atol=1e-4)
-    assert problem.curvature == pytest.approx(curvature)
+    assert 2 * problem.unit == pytest.approx(curvature)
     assert loss.unit == pytest.approx(np.sqrt(square))
     # In their unit the scores have mean zero and, all targets together, unit variance.
     S = engine.statistics(0 * problem.E, 0 * problem.b, np.arange(4), loss)

@@ -227,7 +227,7 @@ def test_means_of_classes_are_those_of_memory(make, n_classes):
     levels = learn_levels(frame[INPUTS])
     _, own = np.unique(frame["kind"].to_numpy().astype(object), return_inverse=True)
     X = coded(frame[INPUTS], levels)
-    encoding, _ = learn_encoding(X, own, levels, "target", n_classes=n_classes)
+    encoding, _ = learn_encoding(X, Outcome(n_classes)(own)[0], levels, "target")
     np.testing.assert_allclose(
         source_encoding(learned, "target")(X), encoding(X), rtol=1e-12, atol=1e-14
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj, is_cupy_array, is_torch_array
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 
 def to_host(array: Any) -> Any:
@@ -39,18 +38,18 @@ def _from_other_library(array: Any) -> np.ndarray:
     return np.from_dlpack(array, device="cpu")
 
 
-class HostScoreMixin(RegressorMixin):
-    """A regressor whose score takes a target and weights on any device."""
+class HostScoreMixin:
+    """A score that takes a target and weights on any device; it stands before scikit-learn's."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the target's variance that is predicted, R squared.
+        """How good predictions are: R squared of a regressor, the accuracy of a classifier.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs, with the columns that the model was fitted on.
-        y : array-like of shape (n_samples,)
-            Target.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target, or labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
 
@@ -58,26 +57,4 @@ class HostScoreMixin(RegressorMixin):
         -------
         score : float
         """
-        return super().score(X, to_host(y), to_host(sample_weight))
-
-
-class HostAccuracyMixin(ClassifierMixin):
-    """A classifier whose score takes labels and weights on any device."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, with the columns that the model was fitted on.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        score : float
-        """
-        return super().score(X, to_host(y), to_host(sample_weight))
+        return super().score(X, to_host(y), to_host(sample_weight))  # type: ignore[misc]

@@ -1,9 +1,9 @@
 """The default fit: several ways to start, elimination, a test of what is missed, the last model.
 
-1. *Starts.*  All variables with even scales (a metric for up to ``ALL`` of them, scales for any
+1. *Starts.*  All variables with even scales (a metric for up to 128 of them, scales for any
    number), at a few budgets; the variables that a screen of low orders finds; the scales of a
-   projected descent on the simplex where there are many variables.  Inputs as they are and, where
-   some are far from normal, as normal scores.
+   projected descent on the simplex where there are many variables: see :mod:`srff.starts`.  Inputs
+   as they are and, where some are far from normal, as normal scores.
 2. *Elimination* from the starts that validate best, on at most ``SEARCH_ROWS`` rows.
 3. *The choice of a size.*  The smallest model that is not significantly worse than the best, by a
    paired test of the loss on the validation rows; then one variable at a time by the same test.  No
@@ -30,27 +30,18 @@ from srff.elimination import (
     without,
 )
 from srff.engines import Engine
-from srff.features import Prediction
 from srff.finish import Plan, finish
-from srff.groups import Units, first_of_each
-from srff.kernels import low_order
 from srff.layouts import SAMPLE_ROWS
 from srff.models import Judge, Model, best_of, mean_model
-from srff.objectives import Evidence, evidence_alpha
 from srff.problem import Problem, View
 from srff.progress import Callback, Progress
-from srff.screen import Screen, screen
-from srff.solvers.profile import descend_scales
-from srff.solvers.refine import Frequencies, LowOrder, Metric, Scales
+from srff.solvers.refine import Frequencies, LowOrder, Metric
+from srff.starts import screened, starts
 
 SEARCH_ROWS, REFINE_ROWS = 10_000, SAMPLE_ROWS
 """Most rows that the elimination, and that the last descents, look at.  The coefficients of the
 model that is kept are solved on all rows."""
 
-ALL = 128
-"""Most variables that a metric starts from."""
-
-SCREENED = 40
 FACTORS = (0.5, 1.0, 2.0)
 """Budgets that are tried, as shares of d / sigma."""
 
@@ -124,122 +115,6 @@ class Journey:
         self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where an elimination may begin."""
-
-    family: str
-    kind: str
-    columns: np.ndarray
-    point: Frequencies
-
-
-def starts(problem: Problem, view: View, settings: Settings, tick: Tick) -> list[Start]:
-    """The places to begin from, for one transform of the inputs."""
-    engine = view.training(SEARCH_ROWS)
-    usable, E, b = problem.usable, problem.E, problem.b
-    out: list[Start] = []
-    even = problem.scale[usable]
-    for factor in settings.factors:
-        if usable.size <= ALL:
-            point: Frequencies = Metric(np.diag(factor * even), E[usable], b)
-            out.append(Start("metric", "metric", usable, point))
-    out.append(Start("scales", "scales", usable, scales_point(problem, usable, problem.scale)))
-    if usable.size <= ALL:
-        out.append(Start("low order", "low order", usable, low_order_point(problem, usable.size)))
-    if usable.size > ALL:
-        out += [_descent(problem, view, f, settings.size or 0, tick) for f in settings.factors]
-    found = _screened(problem, engine)
-    if found.columns.size:
-        columns = problem.units.whole(found.columns, usable)
-        rate = _rates(found, columns, problem.units)
-        # Waves of several variables at once: their squared frequencies add up.
-        rate = rate / np.sqrt(columns.size)
-        out.append(Start("screen", "metric", columns, Metric(np.diag(rate), E[columns], b)))
-        everywhere = np.zeros(problem.scale.size)
-        everywhere[columns] = rate
-        out.append(Start("screen", "scales", columns, scales_point(problem, columns, everywhere)))
-        if usable.size > ALL:
-            point = low_order_point(problem, columns.size)
-            out.append(Start("low order", "low order", columns, point))
-    return out
-
-
-def scales_point(problem: Problem, columns: np.ndarray, scale: np.ndarray) -> Scales:
-    """Scales of some columns, one for each unit: that of its first column."""
-    unit = problem.units.positions(columns)
-    gamma = first_of_each(scale[columns], unit)
-    return Scales(gamma, problem.E[columns], problem.b, unit)
-
-
-def _screened(
-    problem: Problem, engine: Engine, most: int = SCREENED, model: Prediction | None = None
-) -> Screen:
-    loss, n_targets = problem.search_loss, problem.constant.c.size
-    return screen(engine, problem.usable, most, n_targets, model, loss)
-
-
-def _rates(found: Screen, columns: np.ndarray, units: Units) -> np.ndarray:
-    """The frequency of each column: its own, or the median of its unit's, that was found."""
-    rate = np.empty(columns.size)
-    own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
-    for part in units.among(columns):
-        known = [own[s] for s in columns[part].tolist() if s in own]
-        rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
-    return rate
-
-
-def low_order_point(problem: Problem, size: int) -> LowOrder:
-    """Each variable a direction of its own, at the frequencies of a standardised input."""
-    seed = problem.rng.randint(2**31)
-    n_components, kernel = problem.b.size, problem.kernel
-
-    def draw(rows: int) -> np.ndarray:
-        rng = np.random.RandomState((seed + rows) % 2**32)
-        return low_order(kernel, rng, (rows, n_components))
-
-    return LowOrder(np.eye(size), draw(size), problem.b, draw)
-
-
-def _descent(problem: Problem, view: View, factor: float, most: int, tick: Tick) -> Start:
-    """The strongest scales of a projected descent on the evidence, as a metric."""
-    engine = view.training(SEARCH_ROWS)
-    scale = factor * problem.scale
-    used = np.flatnonzero(scale)
-    loss = problem.search_loss
-    for _ in range(3):
-        S = engine.statistics(scale[used, None] * problem.E[used], problem.b, used, loss)
-        top = float(np.trace(S.G)) / S.n
-        goal = Evidence(evidence_alpha(S, top * np.logspace(0, -7, 30)), loss)
-        for state in descend_scales(
-            engine,
-            goal,
-            problem.E,
-            problem.b,
-            scale,
-            start=problem.start(problem.b),
-            units=problem.units,
-            max_iter=10,
-            tol=1e-4,
-            journal=problem.journal,
-        ):
-            tick()
-            scale = state.scale
-        used = np.flatnonzero(scale)
-    strongest = _strongest(scale, problem, max(ALL // 2, most))
-    point = Metric(np.diag(scale[strongest]), problem.E[strongest], problem.b)
-    return Start("metric", "metric", strongest, point)
-
-
-def _strongest(scale: np.ndarray, problem: Problem, most: int) -> np.ndarray:
-    """The columns of the units of the largest scales, at most so many units."""
-    used = np.flatnonzero(scale)
-    parts = problem.units.among(used)
-    strength = np.array([scale[used[part]].max() for part in parts])
-    chosen = np.argsort(-strength, kind="stable")[:most]
-    return np.sort(np.concatenate([used[parts[k]] for k in chosen]))
-
-
 def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[Model, list[Model]]:
     """The chosen model, and all that were considered."""
     journey = Journey(report, problem.y_unit)
@@ -273,8 +148,10 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
             return mean_model(name, validation, loss, c), journey.models
         chosen = found
     else:
-        count, size = problem.units.count, _wanted(problem, settings)
-        chosen = best_of([m for m in candidates if count(m.columns) == size])
+        # Scales that were given to begin from may be fewer.
+        sizes = [problem.units.count(m.columns) for m in candidates]
+        reached = min(_wanted(problem, settings), max(sizes))
+        chosen = best_of([m for m, n in zip(candidates, sizes, strict=True) if n == reached])
 
     journey.stage(3)
     more = view.training(REFINE_ROWS)
@@ -367,7 +244,7 @@ def _grow(
 ) -> Model | None:
     """The model with the variables that its residuals still depend on; None if there are none."""
     assert chosen.point is not None
-    found = _screened(problem, view.training(REFINE_ROWS), model=chosen.prediction())
+    found = screened(problem, view.training(REFINE_ROWS), chosen.prediction())
     new = found.columns[~np.isin(found.columns, chosen.columns)][:GROWTH]
     if not new.size:
         return None
@@ -416,13 +293,12 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
     views = [v for name, v in problem.views.items() if settings.inputs in ("auto", name)]
     for number, view in enumerate(views):
         engine = view.training(SEARCH_ROWS)
-        for start in starts(problem, view, settings, journey.tick):
-            if problem.units.count(start.columns) < _wanted(problem, settings):
-                continue
+        wanted = _wanted(problem, settings)
+        for start in starts(problem, engine, settings.factors, wanted, journey.tick):
             journey.stage(0, number, len(views))
             if settings.alpha is not None:
-                # Given in units of the loss itself; see srff.finish.
-                alphas = np.array([settings.alpha / (problem.curvature / 2)])
+                # Given in units of the loss itself.
+                alphas = np.array([settings.alpha / problem.unit])
             else:
                 top = top_eigenvalue(engine, start.point, start.columns, problem.search_loss)
                 alphas = top * FIRST_ALPHAS
@@ -473,7 +349,7 @@ def _with_search_loss(
         view.training(SEARCH_ROWS),
         model.point,
         model.columns,
-        np.array([model.alpha / (problem.curvature / 2)]),
+        np.array([model.alpha / problem.unit]),
         model.kind,
         start=problem.start(model.point.b),
         loss=problem.search_loss,

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -42,6 +42,11 @@ class RandomFeatureModel(BaseEstimator):
     categories: Any = "auto"
     missing: str = "error"
     target_weights: Any = "variance"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -82,19 +87,16 @@ collection or None
     def _outputs(self, X: Any) -> np.ndarray:
         """``Z a + c`` in the target's units: (rows, outputs); only the columns in use are read."""
         check_is_fitted(self)
-        X, columns = self._selected_inputs(X)
-        a = self.coef_.reshape(self.offsets_.size, -1)
-        F = np.zeros((X.shape[0], a.shape[1]))
-        if columns.size:
-            self._fill(F, X, columns, a)
-        F += self.intercept_
-        return F
+        return self._outputs_of(*self._selected_inputs(X))
 
-    def _fill(self, F: np.ndarray, X: np.ndarray, columns: np.ndarray, a: np.ndarray) -> None:
-        """Block by block ``Z a`` of some columns of ``X``."""
+    def _outputs_of(self, X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The outputs from the columns that the model reads, block by block."""
         dtype = self.block_dtype_
         V = features.affine(self.frequencies_, self.offsets_).astype(dtype)
-        a = a.astype(dtype)
+        a = self.coef_.reshape(self.offsets_.size, -1).astype(dtype)
+        F = np.zeros((X.shape[0], a.shape[1]))
+        if not columns.size:
+            return F + self.intercept_
         n_threads = count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
         plan = BlockPlan.choose(
@@ -110,6 +112,8 @@ collection or None
         with one_blas_thread(), Threads(n_threads) as threads:
             for _ in threads.map(fill, shards(len(blocks))):
                 pass
+        F += self.intercept_
+        return F
 
     def _selected_inputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs as numbers, and the columns of them that the model reads, in its order."""
@@ -268,22 +272,18 @@ collection or None
             self._has_classes(), self.categorical_features, self.missing, n_threads
         )
         outcome = self._learn_source_targets(source, learned)
-        numbers = all(level is None for level in learned.levels) and self.missing == "error"
-        if numbers and outcome is None:
-            return source_layout(source, rng, self._check_validation(), n_threads, limit)
-        if numbers:
-            mapped = source.mapped(None, outcome, learned)
-            return source_layout(mapped, rng, self._check_validation(), n_threads, limit)
-        few = whole(source.mapped(None, outcome, learned), layouts.STREAM_ROWS, anything)
-        if few is not None:
-            X, Y, weight = few
-            X = self._encoded(X, Y, learned.levels, weight, rng)
-            validation = self._check_validation()
-            return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
-        self.levels_ = learned.levels
-        self.encoding_ = source_encoding(learned, self.categories, self.missing)
-        mapped = source.mapped(self.encoding_, outcome, learned)
-        return source_layout(mapped, rng, self._check_validation(), n_threads, limit)
+        if self.missing == "impute" or any(level is not None for level in learned.levels):
+            few = whole(source.mapped(None, outcome, learned), layouts.STREAM_ROWS, anything)
+            if few is not None:
+                X, Y, weight = few
+                X = self._encoded(X, Y, learned.levels, weight, rng)
+                validation = self._check_validation()
+                return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
+            self.levels_ = learned.levels
+            self.encoding_ = source_encoding(learned, self.categories, self.missing)
+        if outcome is not None or self.encoding_ is not None:
+            source = source.mapped(self.encoding_, outcome, learned)
+        return source_layout(source, rng, self._check_validation(), n_threads, limit)
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -460,10 +460,6 @@ collection or None
         else:
             self.coef_, self.intercept_ = coef, intercept
 
-    def _constant_error(self, problem: Problem) -> float:
-        """The error of the model that is constant, on the training rows."""
-        return float(problem.reported(problem.constant.loss))
-
     def _one_output(self) -> bool:
         """Whether coefficients are a vector and the intercept a number."""
         return True
@@ -472,7 +468,7 @@ collection or None
         self.center_, self.spread_ = problem.standard.center, problem.standard.spread
         self.sigma_ = problem.sigma
         self.target_spread_ = problem.y_unit
-        self.constant_error_ = self._constant_error(problem)
+        self.constant_error_ = float(problem.reported(problem.constant.loss))
         self.block_dtype_ = problem.dtype
         self.n_passes_ = problem.n_passes
         self.effective_passes_ = problem.effective_passes
@@ -486,13 +482,12 @@ def _joint(encoding: Encoding | None) -> Joint:
     return tuple(np.flatnonzero((source == column) & joint) for column in np.unique(source[joint]))
 
 
-class RandomFeatureRegressor(HostScoreMixin, RandomFeatureModel):
+class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel):
     """A regressor on random features."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
     def predict(self, X: Any) -> np.ndarray:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from srff.arrays import HostAccuracyMixin
+from srff.arrays import HostScoreMixin
 from srff.encoding import Outcome
-from srff.losses import Loss, chances, class_loss, log_chances
+from srff.losses import Loss, chances, class_loss, likeliest, log_chances
 from srff.parameters import check_given, is_number
 from srff.progress import Callback
 from srff.selecting import SelectingModel
@@ -19,7 +20,7 @@ from srff.sources import Source
 from srff.sources.learning import Learned
 
 
-class SRFFClassifier(HostAccuracyMixin, SelectingModel):
+class SRFFClassifier(HostScoreMixin, ClassifierMixin, SelectingModel):
     """Nonlinear classification that finds the variables it needs: sparse random Fourier features.
 
     Logistic regression (multinomial for more than two classes) on random features
@@ -236,11 +237,6 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "impute"
-        return tags
-
     def decision_function(self, X: Any) -> np.ndarray:
         """The log odds of the second of two classes, or a score for each of several.
 
@@ -297,9 +293,7 @@ default="gaussian"
         -------
         y : ndarray of shape (n_samples,)
         """
-        F = self._outputs(X)
-        best = F[:, 0] > 0 if F.shape[1] == 1 else np.argmax(F, axis=1)
-        return self.classes_[best.astype(np.intp)]
+        return self.classes_[likeliest(self._outputs(X))]
 
     def _y_checks(self) -> dict[str, Any]:
         return {}

@@ -9,19 +9,25 @@ data, and works on any run of rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
-from sklearn.utils import check_random_state
 
 from srff import parameters
 from srff.frames import Levels, label
-from srff.rows import key_multipliers, row_keys
+from srff.level_means import (
+    LevelSums,
+    cross_fitted,
+    fold_keys,
+    level_rows,
+    level_sums,
+    smoothed_means,
+    target_columns,
+)
 
 MOST_ONEHOT = 16
 """Levels up to which ``"auto"`` has a column for each."""
@@ -94,12 +100,6 @@ class Category:
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         """The encoded columns of some rows."""
         return self.table[level_rows(codes, self.n_levels)]
-
-
-def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
-    """Rows of a :class:`Category`'s table."""
-    rows = np.where(np.isnan(codes), n_levels, codes)
-    return np.where(rows < 0, n_levels + 1, rows).astype(np.intp)
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,6 @@ def learn_encoding(
     weight: np.ndarray | None = None,
     random_state: Any = None,
     *,
-    n_classes: int | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[Encoding, np.ndarray]:
     """The encoding of training rows, and these rows encoded.
@@ -338,7 +337,7 @@ def learn_encoding(
     coded : ndarray of shape (n_samples, n_features)
         Coded rows: see :func:`srff.frames.coded`.
     y : ndarray of shape (n_samples,) or (n_samples, n_targets), or None
-        Targets, or the numbers of classes; what means at levels are taken of.
+        Targets, or the indicators of classes; what means at levels are taken of.
     levels : tuple of ndarray or None
         The levels of each column.
     how : {"auto", "onehot", "target"}, OneHotEncoder or TargetEncoder, default="auto"
@@ -351,8 +350,6 @@ def learn_encoding(
         Row weights.
     random_state : int, RandomState instance or None
         For the folds of target means.
-    n_classes : int, default=None
-        The number of classes if ``y`` holds their numbers.
     names : sequence of str, default=None
         What errors call the columns.
 
@@ -369,7 +366,7 @@ def learn_encoding(
     _check_coded(coded, levels, missing, names)
     encoders = [None if known is None else encoder_of(known, how) for known in levels]
     by_target = [k for k, encoder in enumerate(encoders) if isinstance(encoder, TargetEncoder)]
-    targets = target_columns(y, n_classes) if by_target else np.zeros((coded.shape[0], 0))
+    targets = target_columns(y) if by_target else np.zeros((coded.shape[0], 0))
     columns: list[Number | Category] = []
     for k, known in enumerate(levels):
         codes = coded[:, k]
@@ -383,10 +380,12 @@ def learn_encoding(
     encoding = Encoding(tuple(columns))
     encoded = encoding.unchecked(coded)
     if by_target:
-        keys = _fold_keys(coded, targets, random_state)
+        keys = fold_keys(coded, targets, random_state)
         for k in by_target:
-            encoded[:, encoding.source == k] = _cross_fitted(
-                encoders[k], coded[:, k], targets, weight, keys, columns[k]
+            column = columns[k]
+            assert isinstance(column, Category)
+            encoded[:, encoding.source == k] = cross_fitted(
+                encoders[k], coded[:, k], targets, weight, keys, column.table
             )
     return encoding, encoded
 
@@ -468,122 +467,8 @@ def _category(table: np.ndarray, missing_seen: bool, missing: str, *, onehot: bo
     return Category(table, onehot, joint=onehot and table.shape[1] > 1)
 
 
-@dataclass(frozen=True)
-class LevelSums:
-    """Of the rows of each level, those without a value last: weight, means, squared deviations."""
-
-    weight: np.ndarray
-    mean: np.ndarray
-    scatter: np.ndarray
-
-    def total(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance of all rows."""
-        share = self.weight[:, None] / self.weight.sum()
-        mean = (share * self.mean).sum(axis=0)
-        within = self.scatter.sum(axis=0) / self.weight.sum()
-        return mean, within + (share * np.square(self.mean - mean)).sum(axis=0)
-
-    def plus(self, other: LevelSums) -> LevelSums:
-        """The sums of the rows of both."""
-        weight = self.weight + other.weight
-        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
-        apart, share = other.mean - self.mean, share[:, None]
-        between = np.square(apart) * share * self.weight[:, None]
-        scatter = self.scatter + other.scatter + between
-        return LevelSums(weight, self.mean + share * apart, scatter)
-
-
-def level_sums(
-    codes: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, n_levels: int
-) -> LevelSums:
-    """The sums of coded rows."""
-    rows = level_rows(codes, n_levels)
-    w = np.ones(rows.size) if weight is None else weight
-
-    def by_level(values: np.ndarray) -> np.ndarray:
-        return np.bincount(rows, weights=values, minlength=n_levels + 1)[: n_levels + 1]
-
-    mass = by_level(w)
-    divisor = np.where(mass > 0, mass, 1.0)
-    shape = (n_levels + 1, targets.shape[1])
-    mean, scatter = np.zeros(shape), np.zeros(shape)
-    for j, target in enumerate(targets.T):
-        mean[:, j] = by_level(w * target) / divisor
-        scatter[:, j] = by_level(w * np.square(target - mean[rows, j]))
-    return LevelSums(mass, mean, scatter)
-
-
-def smoothed_means(sums: LevelSums, smooth: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Means at levels drawn to the mean of all rows, as TargetEncoder does, and that mean.
-
-    With ``smooth="auto"`` the share of a level's own mean is ``v n / (v n + s)``, where ``v`` is
-    the variance of all rows, ``n`` the level's weight and ``s`` its own variance.
-    """
-    n = sums.weight[:, None]
-    mean, variance = sums.total()
-    if isinstance(smooth, str):
-        own = np.divide(sums.scatter, n, out=np.zeros_like(sums.scatter), where=n > 0)
-        upper = variance * n
-        lower = upper + own
-        share = np.divide(upper, lower, out=np.zeros_like(lower), where=lower > 0)
-    else:
-        share = np.divide(n, n + smooth, out=np.zeros_like(n), where=n > 0)
-    return share * sums.mean + (1 - share) * mean, mean
-
-
 def target_category(encoder: TargetEncoder, sums: LevelSums, missing: str) -> Category:
     """The smoothed means of a column's levels; that of all rows for an unseen level."""
     means, overall = smoothed_means(sums, encoder.smooth)
     table = np.vstack([means, overall])
     return _category(table, bool(sums.weight[-1] > 0), missing, onehot=False)
-
-
-def target_columns(y: np.ndarray | None, n_classes: int | None) -> np.ndarray:
-    """What means are taken of: the targets, or the indicators of classes."""
-    if y is None:
-        raise ValueError("Categories are encoded by means of the target, and there is none.")
-    if n_classes is not None:
-        return Outcome(n_classes)(np.asarray(y))[0]
-    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-
-
-def _fold_keys(coded: np.ndarray, targets: np.ndarray, random_state: Any) -> np.ndarray:
-    """A number for each distinct row, pseudo-random and by what it holds."""
-    rng = check_random_state(random_state)
-    multipliers = key_multipliers(rng, coded.shape[1] + targets.shape[1] - 1)
-    filled = np.where(np.isnan(coded), np.finfo(np.float64).max, coded)  # NaN has many bits
-    _, own = np.unique(row_keys(filled, targets, multipliers), return_inverse=True)
-    return own
-
-
-def _cross_fitted(
-    encoder: TargetEncoder,
-    codes: np.ndarray,
-    targets: np.ndarray,
-    weight: np.ndarray | None,
-    keys: np.ndarray,
-    column: Number | Category,
-) -> np.ndarray:
-    """The means at each row's level over the rows of other folds."""
-    assert isinstance(column, Category)
-    out = column(codes)
-    for train, test in _folds(encoder.cv, keys, targets):
-        if train.size:
-            w = None if weight is None else weight[train]
-            sums = level_sums(codes[train], targets[train], w, column.n_levels)
-            out[test] = smoothed_means(sums, encoder.smooth)[0][
-                level_rows(codes[test], column.n_levels)
-            ]
-    return out
-
-
-def _folds(
-    cv: Any, keys: np.ndarray, targets: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    if isinstance(cv, int):
-        own = keys % cv
-        for fold in range(cv):
-            yield np.flatnonzero(own != fold), np.flatnonzero(own == fold)
-        return
-    y = targets[:, 0] if targets.shape[1] == 1 else targets
-    yield from check_cv(cv).split(keys[:, None], y)

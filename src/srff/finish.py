@@ -17,7 +17,6 @@ from scipy.special import ndtri
 
 from srff.elimination import GIVE_UP, Effort, Tick, falling, grown, walk
 from srff.engines import Engine
-from srff.groups import first_of_each
 from srff.kernels import Gaussian, Kernel, low_order
 from srff.losses import Loss, Squared
 from srff.models import Member, Model, best_of, judged
@@ -137,8 +136,8 @@ def finish(
 
     if "scales" in plan.kinds:
         unit = view.units.positions(start.columns)
-        gamma = first_of_each(start.strength(), unit)
-        models += learned(Scales(gamma, *_draw(plan, start.columns.size), unit), "scales")
+        drawn = _draw(plan, start.columns.size)
+        models += learned(Scales.of(start.strength(), *drawn, unit), "scales")
     part(1, PARTS)
     metrics = learned(Metric(_square(start), *_draw(plan, start.columns.size)), "metric")
     part(2, PARTS)
@@ -159,12 +158,8 @@ def finish(
 
 
 def _in_units(member: Member, plan: Plan) -> Member:
-    """The member with its penalty in units of the problem's loss.
-
-    Near the best constant a loss is a parabola of half its curvature there; the penalty counts in
-    proportion to that.
-    """
-    return replace(member, alpha=member.alpha * plan.problem.curvature / 2)
+    """The member with its penalty in units of the problem's loss."""
+    return replace(member, alpha=member.alpha * plan.problem.unit)
 
 
 def _draw(plan: Plan, rows: int, size: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -229,8 +224,8 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
         b = 2 * np.pi * uniform[k, :size]
         return _solve(view, engine, start.columns, W, b, alphas, loss, plan.problem)
 
-    quick, half = plan.problem.search_loss, plan.problem.curvature / 2
-    alphas = _alphas(start, plan, WIDE_ALPHAS) / half
+    quick, unit = plan.problem.search_loss, plan.problem.unit
+    alphas = _alphas(start, plan, WIDE_ALPHAS) / unit
     first = min(WIDE_FIRST, plan.n_wide)
     models, kernels = [], []
     for tail in TAILS:
@@ -250,7 +245,7 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     i = int(np.argmin([m.validation_error for m in models]))
     same = quick is plan.loss
     if plan.n_wide > first or not same:
-        near = half * _alphas(models[i], plan, NEAR_ALPHAS)
+        near = unit * _alphas(models[i], plan, NEAR_ALPHAS)
         models.append(fit(*kernels[i], near, plan.n_wide, plan.loss))
     return models if same else models[-1:]
 

@@ -19,7 +19,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from srff.arrays import to_host
 from srff.display import Entry, loss_of, selected
 from srff.encoding import Outcome
-from srff.losses import Pinball, chances
+from srff.losses import Pinball, chances, likeliest
 
 SHUFFLED_ROWS = 2000
 """Rows that shuffles are computed on."""
@@ -128,11 +128,7 @@ def coded_inputs(model: Any, codes: np.ndarray) -> np.ndarray:
 
 def outputs_of(model: Any, U: np.ndarray) -> np.ndarray:
     """``Z a + c`` of columns that :func:`used_inputs` gave: (rows, outputs)."""
-    a = model.coef_.reshape(model.offsets_.size, -1)
-    F = np.zeros((U.shape[0], a.shape[1]))
-    if U.shape[1]:
-        model._fill(F, U, np.arange(U.shape[1]), a)
-    return F + model.intercept_
+    return np.asarray(model._outputs_of(U, np.arange(U.shape[1])))
 
 
 def predictions_of(model: Any, F: np.ndarray) -> np.ndarray:
@@ -231,8 +227,7 @@ def _of_classes(model: Any, Y: np.ndarray, F: np.ndarray) -> ClassFigures:
             if n_classes == 2
             else roc_auc_score(code, p, multi_class="ovr", labels=np.arange(n_classes))
         )
-    said = F[:, 0] > 0 if F.shape[1] == 1 else np.argmax(F, axis=1)
-    table = confusion_matrix(code, said.astype(np.intp), labels=np.arange(n_classes))
+    table = confusion_matrix(code, likeliest(F), labels=np.arange(n_classes))
     return ClassFigures(
         float(np.trace(table) / code.size), float(counts.max() / code.size), auc, table
     )

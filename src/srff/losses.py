@@ -309,6 +309,12 @@ def chances(F: np.ndarray) -> np.ndarray:
     return _sigmoid(np.concatenate([-F, F], axis=1))  # one minus a chance would lose the small ones
 
 
+def likeliest(F: np.ndarray) -> np.ndarray:
+    """The number of the most likely class of each row, from the same outputs."""
+    best = F[:, 0] > 0 if F.shape[1] == 1 else np.argmax(F, axis=1)
+    return best.astype(np.intp)
+
+
 def log_chances(F: np.ndarray) -> np.ndarray:
     """The logs of the chances, also where these are too small for a float."""
     if F.shape[1] == 1:

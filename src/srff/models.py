@@ -157,7 +157,7 @@ class Judge:
         if not model.columns.size:
             name, c = model.transform, problem.constant.c
             return mean_model(name, self._validation, problem.loss, c)
-        alpha = max(m.alpha * problem.curvature / 2, SMALLEST_ALPHA)
+        alpha = max(m.alpha * problem.unit, SMALLEST_ALPHA)
         goal = TrainingLoss(alpha, problem.loss)
         e = goal.evaluate(self._engine, m.W, m.b, model.columns, problem.start(m.b))
         member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)

@@ -5,10 +5,10 @@ At given frequencies ``F = Z a + c``, and ::
     J(a, c) = mean l(Y, Z a + c) + alpha ||a||^2
 
 is convex (a hair of a penalty on ``c`` keeps the constant of a class finite that has no row).  Its
-slope takes a pass of rows x D operations, its second derivative, with a number for
-the curvature of each row, one of rows x D^2: ``Z'hZ``, the weighted statistics.  The second
-derivative is taken where the solve starts, and anew where steps with it no longer pay; on the way
-it is corrected by what the slopes tell (L-BFGS with the last steps).
+slope takes a pass of rows x D operations, its second derivative, with a number for the curvature
+of each row, one of rows x D^2: ``Z'hZ``, the weighted statistics.  The second derivative is taken
+where the solve starts, and anew after a few steps or where none with it goes down; on the way it is
+corrected by what the slopes tell (L-BFGS with the last steps).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,8 @@ from srff.kernels import Kernel
 from srff.layouts import SAMPLE_ROWS, Layout, Options, Pair, array_layout
 from srff.losses import SQUARED, Loss, Scores, Squared
 from srff.newton import Constant, best_constant
-from srff.objectives import Start
+from srff.objectives import Objective, Start
+from srff.solvers.profile import ScaleState, descend_scales
 from srff.standardise import Moments
 from srff.threads import count_threads
 from srff.transforms import Quantile, Standardise, Transform, needs_quantiles
@@ -189,9 +191,13 @@ class Problem(Closing):
         return best_constant(engine, self.loss, mean)
 
     @property
-    def curvature(self) -> float:
-        """The mean curvature of the loss at the best constant: two for the squared loss."""
-        return self.constant.curvature
+    def unit(self) -> float:
+        """What a penalty of the search is multiplied by to be one of the problem's own loss.
+
+        Near the best constant a loss is a parabola of half its curvature there, and the penalty
+        counts in proportion to that: one for the squared loss.
+        """
+        return self.constant.curvature / 2
 
     @cached_property
     def search_loss(self) -> Squared:
@@ -213,11 +219,8 @@ class Problem(Closing):
     @property
     def budget(self) -> float:
         """The size of the simplex."""
-        return float(first_of_each(self.scale[self.usable], self._unit).sum())
-
-    @property
-    def _unit(self) -> np.ndarray | None:
-        return self.units.positions(self.usable)
+        unit = self.units.positions(self.usable)
+        return float(first_of_each(self.scale[self.usable], unit).sum())
 
     @property
     def usable(self) -> np.ndarray:
@@ -254,6 +257,23 @@ class Problem(Closing):
         """``W`` in the columns of positive scale, ``b``, and those columns."""
         columns = np.flatnonzero(scale)
         return scale[columns, None] * self.E[columns], self.b, columns
+
+    def descend_scales(
+        self, engine: Engine, goal: Objective, scale: np.ndarray, *, max_iter: int, tol: float
+    ) -> Iterator[ScaleState]:
+        """Projected descent on the simplex from ``scale``."""
+        return descend_scales(
+            engine,
+            goal,
+            self.E,
+            self.b,
+            scale,
+            start=self.start(self.b),
+            units=self.units,
+            max_iter=max_iter,
+            tol=tol,
+            journal=self.journal,
+        )
 
     def close(self) -> None:
         """Give back what the engines hold."""

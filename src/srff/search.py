@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,13 +12,11 @@ import numpy as np
 from srff import objectives
 from srff.elimination import falling
 from srff.features import Statistics
-from srff.groups import first_of_each
 from srff.losses import Squared
 from srff.models import Member, Model, judged
 from srff.problem import Problem
 from srff.progress import Callback, Progress
 from srff.solvers.alternating import AlternatingState, alternating, first_states
-from srff.solvers.profile import ScaleState, descend_scales
 from srff.solvers.refine import Scales
 
 N_ALPHAS = 50
@@ -69,8 +67,7 @@ class Candidate:
         state, a = self.state, self.state.coef
         columns = np.flatnonzero(state.scale)
         unit = problem.units.positions(columns)
-        gamma = first_of_each(state.scale[columns], unit)
-        point = Scales(gamma, problem.E[columns], problem.b, unit)
+        point = Scales.of(state.scale[columns], problem.E[columns], problem.b, unit)
         return Model(
             "scales",
             "standard",
@@ -114,7 +111,7 @@ def _grid(problem: Problem, alphas: np.ndarray | None) -> np.ndarray:
     """The given alphas, or those of the grid at the scales that the problem starts with."""
     if alphas is not None:
         return alphas
-    grid = alpha_grid(problem.training_statistics(problem.scale), unit=problem.curvature / 2)
+    grid = alpha_grid(problem.training_statistics(problem.scale), unit=problem.unit)
     return grid if isinstance(problem.loss, Squared) else falling(grid)
 
 
@@ -259,7 +256,7 @@ def _by_evidence(
             goal = objectives.TrainingLoss(float(alphas[0]), problem.loss)
         limit = min(ALPHA_EVERY, max_iter - len(values)) if alphas is None else max_iter
         before = len(values)
-        for state in _descent(problem, goal, scale, limit, tol):
+        for state in problem.descend_scales(problem.training, goal, scale, max_iter=limit, tol=tol):
             scale = state.scale
             values.append(state.objective[-1])
             told(scale, len(values), max_iter)
@@ -277,35 +274,20 @@ def _down_alphas(
 ) -> list[Model]:
     """A descent at each of a few falling alphas."""
     S = problem.training_statistics(scale)
-    unit = problem.curvature / 2 * objectives.largest_eigenvalue(S)
+    unit = problem.unit * objectives.largest_eigenvalue(S)
     models: list[Model] = []
     for number, alpha in enumerate(falling(unit * PATH_ALPHAS)):
         begun, values = time.perf_counter(), []
         goal = objectives.TrainingLoss(float(alpha), problem.loss)
-        for state in _descent(problem, goal, scale, max_iter, tol):
+        for state in problem.descend_scales(
+            problem.training, goal, scale, max_iter=max_iter, tol=tol
+        ):
             scale = state.scale
             values.append(state.objective[-1])
             told(scale, number * max_iter + len(values), PATH_ALPHAS.size * max_iter)
         seconds = time.perf_counter() - begun
         models += _at_scale(problem, scale, np.array([alpha]), tuple(values), seconds)
     return models
-
-
-def _descent(
-    problem: Problem, goal: objectives.Objective, scale: np.ndarray, max_iter: int, tol: float
-) -> Iterator[ScaleState]:
-    return descend_scales(
-        problem.training,
-        goal,
-        problem.E,
-        problem.b,
-        scale,
-        start=problem.start(problem.b),
-        units=problem.units,
-        max_iter=max_iter,
-        tol=tol,
-        journal=problem.journal,
-    )
 
 
 def _lowest_model(models: list[Model]) -> Model:

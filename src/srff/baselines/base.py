@@ -11,7 +11,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,7 +24,7 @@ N_CANDIDATES = 50
 """Length of the grids that are searched, the paper's."""
 
 
-class Baseline(HostScoreMixin, BaseEstimator):
+class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
     """A regressor whose hyper-parameters are chosen by validation error.
 
     Parameters

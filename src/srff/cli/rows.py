@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srff.cli.errors import Refusal, WrongUse, no_such_column, say, shown
-from srff.encoding import Category, level_rows
+from srff.encoding import Category
 from srff.frames import CATEGORY, coded
 from srff.judging import outputs_of, predictions_of
+from srff.level_means import level_rows
 from srff.sources.tables import matrix
 
 if TYPE_CHECKING:

@@ -64,6 +64,11 @@ class Scales:
     b: np.ndarray
     unit: np.ndarray | None = None
 
+    @classmethod
+    def of(cls, scale: np.ndarray, E: np.ndarray, b: np.ndarray, unit: np.ndarray | None) -> Self:
+        """From a scale for each column: that of its unit is the first one's."""
+        return cls(first_of_each(scale, unit), E, b, unit)
+
     @property
     def W(self) -> np.ndarray:
         """The frequencies."""
@@ -89,9 +94,8 @@ class Scales:
         """The point without the other variables."""
         if self.unit is None:
             return replace(self, gamma=self.gamma[kept], E=self.E[kept])
-        gamma = each_column(self.gamma, self.unit)[kept]
         unit = np.unique(self.unit[kept], return_inverse=True)[1]
-        return replace(self, gamma=first_of_each(gamma, unit), E=self.E[kept], unit=unit)
+        return self.of(each_column(self.gamma, self.unit)[kept], self.E[kept], self.b, unit)
 
 
 @dataclass(frozen=True)

@@ -320,7 +320,6 @@ class MappedSource(Source):
         """The pieces of the other source."""
         for piece in self._source.raw_pieces():
             yield MappedPiece(piece, self._reading)
-        self.n_rows = self._source.n_rows
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,9 @@ from srff import parameters
 from srff.encoding import (
     Category,
     Encoding,
-    LevelSums,
     Number,
     check_how,
     encoder_of,
-    level_sums,
     median,
     onehot_category,
     target_category,
@@ -40,6 +38,7 @@ from srff.frames import (
     ordered_levels,
     plain_value,
 )
+from srff.level_means import LevelSums, level_sums
 from srff.rows import highest, key_multipliers, row_keys
 from srff.sources.base import BadValue, Chunk, Raw, RawPiece, Source, anything, checked
 from srff.threads import Threads
@@ -170,7 +169,10 @@ def learn(
         tuple(i for i, k in enumerate(wanted) if k not in unknown and kinds[k] == NUMBER),
         classes,
     )
-    return _learned(_reduced(_parts(source, ask, n_threads), ask), ask, fixed)
+    found = _reduced(_parts(source, ask, n_threads), ask)
+    if source.n_rows is None:  # known from here on, but for rows of no weight
+        source.n_rows = found.n_rows
+    return _learned(found, ask, fixed)
 
 
 def _parts(source: Source, ask: Ask, n_threads: int) -> Iterator[Found | None]:
