@@ -21,7 +21,7 @@ from sklearn.metrics import root_mean_squared_error
 from sklearn.pipeline import make_pipeline
 
 from srff import SRFFRegressor
-from srff.datasets import make_se1
+from srff.reproduction.datasets import make_se1
 
 
 def peak_mb() -> float:

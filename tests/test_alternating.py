@@ -7,14 +7,14 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from srff import SRFFRegressor, srff_path
-from srff.constraints import project_simplex
-from srff.datasets import make_se2
-from srff.features import Prediction
-from srff.kernels import Gaussian
-from srff.losses import SQUARED
-from srff.problem import prepare
-from srff.search import RACE, alpha_grid, lowest, search_alternating
-from srff.solvers.alternating import alternating, first_states
+from srff.core.features import Prediction
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED
+from srff.core.simplex import project_simplex
+from srff.data.problem import prepare
+from srff.paper.algorithm1 import alternating, first_states
+from srff.paper.alpha_search import RACE, alpha_grid, lowest, search_alternating
+from srff.reproduction.datasets import make_se2
 
 PAPER = {"solver": "alternating", "refine": None, "n_components": 300, "random_state": 0}
 

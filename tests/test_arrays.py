@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from srff import RFFRegressor, SRFFRegressor, srff_path
-from srff.arrays import to_host
-from srff.baselines import RidgeBaseline
+from srff._utils.arrays import to_host
+from srff.reproduction.baselines import RidgeBaseline
 
 QUICK = {
     "solver": "alternating",

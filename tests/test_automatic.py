@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from srff import SRFFRegressor, automatic, finish, problem, selecting
-from srff.datasets import make_se1, make_se2, make_se3
-from srff.kernels import Gaussian
-from srff.progress import Progress
-from srff.solvers.refine import Metric, Scales
-from srff.starts import low_order_point
+from srff import SRFFRegressor
+from srff._utils.progress import Progress
+from srff.core.kernels import Gaussian
+from srff.core.parametrisations import Metric, Scales
+from srff.data import problem
+from srff.estimators import selector as selecting
+from srff.reproduction.datasets import make_se1, make_se2, make_se3
+from srff.selection import final as finish
+from srff.selection import recipe as automatic
+from srff.selection.starts import low_order_point
 
 QUICK = {"n_components": 40, "max_iter": 8, "random_state": 0}
 TRUE = [0, 1, 2]

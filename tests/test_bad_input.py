@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff import RFFRegressor, SRFFRegressor
-from srff.parameters import check_names
+from srff._utils.parameters import check_names
 
 PAPER = {"solver": "alternating", "refine": None, "random_state": 0}
 # The smallest fit there is, where it does not matter what is fitted.

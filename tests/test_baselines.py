@@ -9,9 +9,9 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from srff.baselines import SPAM, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
-from srff.baselines.spam import FunctionBasis
-from srff.rows import key_multipliers, row_keys, split_rows
+from srff.data.split import key_multipliers, row_keys, split_rows
+from srff.reproduction.baselines import SPAM, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
+from srff.reproduction.baselines.spam import FunctionBasis
 
 CLASSES = [MeanBaseline, RidgeBaseline, LassoBaseline, SPAM, HSICLasso]
 

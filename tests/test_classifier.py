@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from srff import SRFFClassifier
-from srff.features import random_features
+from srff.core.features import random_features
 
 QUICK = {"n_components": 50, "max_iter": 8, "random_state": 0}
 
@@ -267,7 +267,8 @@ def test_a_file_gives_the_same_model_as_its_rows(tmp_path):
 def test_a_stream_and_workers_give_the_same_model(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (extra: dask)")
     dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed (extra: dask)")
-    from srff import automatic, layouts
+    from srff.data import dataset as layouts
+    from srff.selection import recipe as automatic
 
     for module, name, size in (
         (layouts, "STREAM_ROWS", 200),

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import srff
-from srff import progress
+from srff._utils import progress
+from srff._utils.progress import Progress, reporting
 from srff.cli import app
-from srff.io import load, save
-from srff.progress import Progress, reporting
+from srff.export.save import load, save
 
 runner = CliRunner()
 pandas = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
@@ -99,8 +99,8 @@ def test_python_dash_m_is_the_same_command():
 
 def test_demo_prints_the_variables_and_the_errors(monkeypatch):
     # Fewer features than by default, only to be quick.
-    monkeypatch.setattr("srff.problem.N_COMPONENTS", (50, 50))
-    monkeypatch.setattr("srff.selecting.N_WIDE", 128)
+    monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (50, 50))
+    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 128)
     result = runner.invoke(app, ["demo", "--samples", "600"])
     assert result.exit_code == 0, result.output
     for text in ("SE1", "x7", "kept", "mean of the target", "RFF", "SRFF", "noise", "0.1000"):
@@ -573,10 +573,10 @@ def test_an_option_that_is_not_there_is_wrong_use(here):
 
 
 def test_benchmark_sets_errors_and_times_side_by_side(monkeypatch):
-    monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
-    monkeypatch.setattr("srff.selecting.N_WIDE", 32)
-    monkeypatch.setattr("srff.selecting.N_FREE", 0)
-    monkeypatch.setattr("srff.selecting.DESCENT", 3)
+    monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (20, 20))
+    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 32)
+    monkeypatch.setattr("srff.estimators.selector.N_FREE", 0)
+    monkeypatch.setattr("srff.estimators.selector.DESCENT", 3)
     for arguments in (["--json"], []):
         result = srff_("benchmark", "se1", "--rows", "200", *arguments)
         assert result.exit_code == 0, result.output

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import srff
 from srff.cli import app
-from srff.io import load
-from srff.losses import Pinball
+from srff.core.losses import Pinball
+from srff.export.save import load
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")

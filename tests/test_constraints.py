@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from srff.constraints import project_l1_ball, project_simplex
+from srff.core.simplex import project_l1_ball, project_simplex
 
 
 @pytest.mark.parametrize("seed", range(5))

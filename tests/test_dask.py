@@ -22,11 +22,14 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed (
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from srff import SRFFRegressor, automatic, journal, layouts  # noqa: E402
-from srff.engines import cluster as workers  # noqa: E402
-from srff.rows import key_multipliers  # noqa: E402
-from srff.sources import ArraySource, DaskSource, arrays  # noqa: E402
-from srff.survey import survey  # noqa: E402
+from srff import SRFFRegressor  # noqa: E402
+from srff._utils import checkpoint as journal  # noqa: E402
+from srff.data import dataset as layouts  # noqa: E402
+from srff.data.engines import cluster as workers  # noqa: E402
+from srff.data.first_pass import survey  # noqa: E402
+from srff.data.sources import ArraySource, DaskSource, arrays  # noqa: E402
+from srff.data.split import key_multipliers  # noqa: E402
+from srff.selection import recipe as automatic  # noqa: E402
 
 ROWS, NAMES = 128, list("abcdef")
 DEFAULT = {"n_components": 20, "max_iter": 4, "random_state": 0, "refine": "metric"}

@@ -16,8 +16,18 @@ import pytest
 from scipy import integrate
 from sklearn.utils import Bunch
 
-from srff.datasets import SE1, SE2, SE3, load_real, make_se1, make_se2, make_se3, real, split_real
-from srff.datasets.real import REAL, independent_columns
+from srff.reproduction.datasets import (
+    SE1,
+    SE2,
+    SE3,
+    load_real,
+    make_se1,
+    make_se2,
+    make_se3,
+    real,
+    split_real,
+)
+from srff.reproduction.datasets.real import REAL, independent_columns
 
 MAKERS = [(make_se1, SE1), (make_se2, SE2), (make_se3, SE3)]
 

@@ -8,9 +8,14 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from srff.baselines import Denovas, denovas
-from srff.baselines.denovas import Objective, norms
-from srff.baselines.derivatives import ImplicitGram, StoredGram, derivative_matrices, slopes_norm
+from srff.reproduction.baselines import Denovas, denovas
+from srff.reproduction.baselines.denovas import Objective, norms
+from srff.reproduction.baselines.derivatives import (
+    ImplicitGram,
+    StoredGram,
+    derivative_matrices,
+    slopes_norm,
+)
 
 SIGMA = 1.3
 GRAMS = pytest.mark.parametrize("gram_class", [StoredGram, ImplicitGram])

@@ -14,9 +14,10 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from srff import SRFFClassifier, SRFFRegressor, display
-from srff.judging import judge
-from srff.losses import Pinball
+from srff import SRFFClassifier, SRFFRegressor
+from srff.core.losses import Pinball
+from srff.inspect import describe as display
+from srff.inspect.evaluate import judge
 
 SIMPLE = {"n_components": 20, "max_iter": 3, "refine": None, "solver": "alternating"}
 

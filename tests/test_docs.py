@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import srff
-from srff.selecting import SelectingModel
+from srff.estimators.selector import SelectingModel
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -69,11 +69,11 @@ def short_fits(monkeypatch):
             self.max_iter = given
 
     monkeypatch.setattr(SelectingModel, "_search", short)
-    monkeypatch.setattr("srff.selecting.N_WIDE", 30)
-    monkeypatch.setattr("srff.selecting.N_FREE", 30)
-    monkeypatch.setattr("srff.problem.N_COMPONENTS", (20, 20))
-    monkeypatch.setattr("srff.automatic.SEARCH_ROWS", 500)
-    monkeypatch.setattr("srff.automatic.REFINE_ROWS", 500)
+    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 30)
+    monkeypatch.setattr("srff.estimators.selector.N_FREE", 30)
+    monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (20, 20))
+    monkeypatch.setattr("srff.selection.recipe.SEARCH_ROWS", 500)
+    monkeypatch.setattr("srff.selection.recipe.REFINE_ROWS", 500)
 
 
 @pytest.fixture

@@ -8,8 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from srff import finish
-from srff.elimination import (
+from srff.core.candidate import Member, Model, judged
+from srff.core.features import random_features
+from srff.core.groups import Units
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED
+from srff.core.objectives import TrainingLoss
+from srff.core.parametrisations import Metric, Scales
+from srff.data.problem import prepare
+from srff.selection import final as finish
+from srff.selection.eliminate import (
     Effort,
     behind,
     eliminate,
@@ -19,14 +27,6 @@ from srff.elimination import (
     top_eigenvalue,
     walk,
 )
-from srff.features import random_features
-from srff.groups import Units
-from srff.kernels import Gaussian
-from srff.losses import SQUARED
-from srff.models import Member, Model, judged
-from srff.objectives import TrainingLoss
-from srff.problem import prepare
-from srff.solvers.refine import Metric, Scales
 
 EFFORT = Effort(8, 1e-5)
 
@@ -114,7 +114,7 @@ def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
     def judged_so(model, validation):
         return replace(model, validation_error=next(errors))
 
-    monkeypatch.setattr("srff.elimination.judged", judged_so)
+    monkeypatch.setattr("srff.selection.eliminate.judged", judged_so)
     point = Scales(problem.scale, problem.E, problem.b)
     model = walked(problem, view, point, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
     assert (model.validation_error, model.alpha) == (1.0, 1e-1)
@@ -122,7 +122,7 @@ def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
 
 
 def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
-    monkeypatch.setattr("srff.elimination.hopeless", lambda models: False)
+    monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: False)
     models = eliminate(view, view.training(), first, [], effort=EFFORT)
     assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]
     for larger, smaller in pairwise(models):
@@ -133,14 +133,14 @@ def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
 
 
 def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(view, first, monkeypatch):
-    monkeypatch.setattr("srff.elimination.hopeless", lambda models: len(models) == 3)
+    monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: len(models) == 3)
     models = eliminate(view, view.training(), first, [], effort=EFFORT, shares=np.ones(1))
     assert [m.columns.size for m in models] == [10, 7, 5]
     assert {m.alpha for m in models} == {first.alpha}
 
 
 def test_a_size_that_is_asked_for_is_reached_hopeless_or_not(view, first, monkeypatch):
-    monkeypatch.setattr("srff.elimination.hopeless", lambda models: True)
+    monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: True)
     for size in (4, 1):
         models = eliminate(view, view.training(), first, [], size=size, effort=EFFORT)
         assert models[-1].columns.size == size

@@ -10,7 +10,7 @@ import pytest
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from srff.encoding import (
+from srff.data.encoding.columns import (
     Category,
     Encoding,
     Number,
@@ -18,7 +18,7 @@ from srff.encoding import (
     learn_encoding,
     median,
 )
-from srff.level_means import level_sums
+from srff.data.encoding.level_means import level_sums
 
 LETTERS = np.array(list("abcdefghijklmnopqrst"), dtype=object)
 

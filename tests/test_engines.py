@@ -8,14 +8,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from srff.engines import BlockPlan, DeviceEngine, LocalEngine, Standardisation, parse_memory
-from srff.engines.plan import shards
-from srff.features import Prediction
-from srff.kernels import Gaussian
-from srff.losses import SQUARED, Pinball
-from srff.problem import prepare
-from srff.threads import Threads, one_blas_thread
-from srff.transforms import Standardise
+from srff._utils.threads import Threads, one_blas_thread
+from srff.core.features import Prediction
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED, Pinball
+from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine, parse_memory
+from srff.data.engines.blocks import Standardisation
+from srff.data.engines.plan import shards
+from srff.data.problem import prepare
+from srff.data.scaling import Standardise
 
 PINBALL = Pinball(0.7, 0.5)
 

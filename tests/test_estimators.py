@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from srff import RFFRegressor, SRFFRegressor
-from srff.features import random_features
-from srff.progress import Progress
+from srff._utils.progress import Progress
+from srff.core.features import random_features
 
 PAPER = {"solver": "alternating", "refine": None, "random_state": 0}
 SIMPLEX = {"solver": "profile", "refine": None, "random_state": 0}

@@ -13,9 +13,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from srff.cli import app
-from srff.experiments import replicate, results, runner, show, tables
-from srff.experiments.paper import METHODS, TABLES, Cell, PaperFigure, paper_figure
-from srff.experiments.replicate import Outcome, Settings
+from srff.reproduction import replicate, results, runner, show, tables
+from srff.reproduction.published import METHODS, TABLES, Cell, PaperFigure, paper_figure
+from srff.reproduction.replicate import Outcome, Settings
 
 FAST = Cell("SE1", 1000, "Mean")
 

@@ -14,11 +14,11 @@ from scipy import optimize
 from sklearn.base import clone
 
 from srff import SRFFRegressor
-from srff.features import random_features
-from srff.kernels import Gaussian, get_kernel
-from srff.newton import best_constant
-from srff.problem import prepare
-from srff.solvers.refine import Free, Metric, Scales
+from srff.core.features import random_features
+from srff.core.kernels import Gaussian, get_kernel
+from srff.core.newton import best_constant
+from srff.core.parametrisations import Free, Metric, Scales
+from srff.data.problem import prepare
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -149,7 +149,7 @@ def test_a_fit_tries_the_objective_beside_its_own(page, monkeypatch):
             tried.append(self.alpha)
             return super().evaluate(*arguments)
 
-    monkeypatch.setattr("srff.finish.Evidence", Noted)
+    monkeypatch.setattr("srff.selection.final.Evidence", Noted)
     model = SRFFRegressor(**page.quick).fit(page.X, page.truth)
     assert tried
     assert model.get_support(indices=True).tolist() == [0, 1]

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from srff import SRFFClassifier, SRFFRegressor
-from srff.losses import Pinball
+from srff.core.losses import Pinball
 
 QUICK = {"n_components": 50, "max_iter": 8, "random_state": 0}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff import features
-from srff.kernels import Gaussian, Laplace, Matern
-from srff.losses import SQUARED, Pinball
+from srff.core import features
+from srff.core.kernels import Gaussian, Laplace, Matern
+from srff.core.losses import SQUARED, Pinball
 
 
 def affine(X, W, b):

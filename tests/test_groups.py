@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from srff import SRFFClassifier, SRFFRegressor
-from srff.constraints import project_simplex
-from srff.elimination import Effort, eliminate, importance, walk
-from srff.groups import Units, each_column, first_of_each, parse_groups, shared
-from srff.kernels import Gaussian
-from srff.losses import SQUARED, Logistic, Multinomial
-from srff.objectives import Evidence, TrainingLoss
-from srff.problem import prepare
-from srff.solvers.alternating import alternating, first_states
-from srff.solvers.profile import descend_scales
-from srff.solvers.refine import Scales, descend
+from srff.core.descent import descend
+from srff.core.groups import Units, each_column, first_of_each, parse_groups, shared
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED, Logistic, Multinomial
+from srff.core.objectives import Evidence, TrainingLoss
+from srff.core.parametrisations import Scales
+from srff.core.simplex import project_simplex
+from srff.core.simplex_descent import descend_scales
+from srff.data.problem import prepare
+from srff.paper.algorithm1 import alternating, first_states
+from srff.selection.eliminate import Effort, eliminate, importance, walk
 
 # What is accepted.
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from srff import RFFRegressor
-from srff.baselines import HSICLasso, hsic
+from srff.reproduction.baselines import HSICLasso, hsic
 
 
 def standardised(seed, n, d=6):

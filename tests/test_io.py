@@ -21,7 +21,13 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 import srff
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
-from srff.baselines import (
+from srff.core.kernels import Gaussian, Matern
+from srff.core.losses import Loss, Pinball, Poisson, Squared
+from srff.data.scaling import Quantile
+from srff.export.format.classes import CLASSES
+from srff.export.format.container import LARGEST_HEADER, packed, unpacked, with_checksum
+from srff.export.save import ModelFileError, load, save
+from srff.reproduction.baselines import (
     SPAM,
     Denovas,
     HSICLasso,
@@ -30,12 +36,6 @@ from srff.baselines import (
     RidgeBaseline,
     spam,
 )
-from srff.io import ModelFileError, load, save
-from srff.io.classes import CLASSES
-from srff.io.container import LARGEST_HEADER, packed, unpacked, with_checksum
-from srff.kernels import Gaussian, Matern
-from srff.losses import Loss, Pinball, Poisson, Squared
-from srff.transforms import Quantile
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
 GOLDEN = sorted(Path(__file__).parent.glob("golden/*.srff"))

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from srff import SRFFRegressor, journal, layouts
-from srff.journal import CheckpointError, DiskJournal, described
-from srff.kernels import Matern
-from srff.whole_files import DamagedFile, read_whole, write_whole
+from srff import SRFFRegressor
+from srff._utils import checkpoint as journal
+from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
+from srff._utils.checkpoint import CheckpointError, DiskJournal, described
+from srff.core.kernels import Matern
+from srff.data import dataset as layouts
 
 QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0}
 PAPER = QUICK | {"solver": "alternating", "refine": None}
@@ -94,7 +96,7 @@ def test_steps_that_are_there_are_not_done_again(tmp_path, monkeypatch):
     def forbidden(*arguments, **settings):
         raise AssertionError("an iteration was done again")
 
-    monkeypatch.setattr(sys.modules["srff.solvers.alternating"], "advance", forbidden)
+    monkeypatch.setattr(sys.modules["srff.paper.algorithm1"], "advance", forbidden)
     SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
     with pytest.raises(AssertionError, match="done again"):
         SRFFRegressor(**PAPER).fit(X, y)
@@ -129,7 +131,8 @@ def test_a_stream_goes_on_too(tmp_path, monkeypatch):
 SCRIPT = """
 import os, signal, sys, time
 import numpy as np
-from srff import SRFFRegressor, journal
+from srff import SRFFRegressor
+from srff._utils import checkpoint as journal
 journal.SECONDS, journal.SHARE = 0.02, 0.0
 rng = np.random.RandomState(0)
 X = rng.standard_normal((400, 6))
@@ -282,7 +285,8 @@ def test_what_a_killed_write_left_is_swept_away(tmp_path):
 
 FULL = """
 import sys, numpy as np
-from srff import SRFFRegressor, journal
+from srff import SRFFRegressor
+from srff._utils import checkpoint as journal
 journal.SECONDS, journal.SHARE = 0.0, 0.0
 rng = np.random.RandomState(0)
 X = rng.standard_normal((200, 5))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import Matern as SkMatern
 
 from srff import SRFFRegressor
-from srff.kernels import KERNELS, Custom, Gaussian, Laplace, Matern, get_kernel, low_order
+from srff.core.kernels import KERNELS, Custom, Gaussian, Laplace, Matern, get_kernel, low_order
 
 ALL = [Gaussian(), Laplace(), Matern(0.5), Matern(1.5), Matern(2.5), Matern(0.8), Matern(7.0)]
 

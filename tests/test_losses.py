@@ -7,10 +7,9 @@ import pytest
 from scipy import special, stats
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
-from srff import features
-from srff.engines import BlockPlan, LocalEngine, Standardisation
-from srff.features import Prediction
-from srff.losses import (
+from srff.core import features
+from srff.core.features import Prediction
+from srff.core.losses import (
     SQUARED,
     Logistic,
     Loss,
@@ -23,8 +22,10 @@ from srff.losses import (
     get_loss,
     log_chances,
 )
-from srff.newton import best_constant
-from srff.transforms import Standardise
+from srff.core.newton import best_constant
+from srff.data.engines import BlockPlan, LocalEngine
+from srff.data.engines.blocks import Standardisation
+from srff.data.scaling import Standardise
 
 ROWS = 30
 COUNTS = [7, 11, 12]

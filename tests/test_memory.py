@@ -21,7 +21,7 @@ import json, sys
 import pyarrow.dataset
 from pathlib import Path
 from srff import SRFFRegressor
-import srff.automatic, srff.finish
+import srff.selection.recipe, srff.selection.final
 settings = json.loads(sys.argv[2])
 
 def kilobytes(name):

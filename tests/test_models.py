@@ -5,21 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff import objectives
-from srff.features import random_features
-from srff.kernels import Gaussian
-from srff.losses import SQUARED
-from srff.models import (
-    Member,
-    Model,
-    judged,
-    mean_model,
-    path_table,
-    refitted,
-    significantly_worse,
-)
-from srff.problem import prepare
-from srff.solvers.refine import Metric, Scales
+from srff.core import objectives
+from srff.core.candidate import Member, Model, judged, mean_model
+from srff.core.features import random_features
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED
+from srff.core.parametrisations import Metric, Scales
+from srff.data.problem import prepare
+from srff.estimators.last_solve import refitted
+from srff.estimators.path_table import path_table
+from srff.selection.compare import significantly_worse
 
 
 def members(shares, rng=None, columns=2, targets=1):

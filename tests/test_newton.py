@@ -9,17 +9,19 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from srff.engines import BlockPlan, DeviceEngine, LocalEngine, Standardisation
-from srff.features import Prediction, random_features
-from srff.kernels import Gaussian
-from srff.losses import SQUARED, Logistic, Multinomial, Pinball, Poisson
-from srff.newton import HAIR, newton
-from srff.objectives import TrainingLoss, ridge, solve_path
-from srff.problem import prepare
-from srff.solvers.alternating import alternating, first_states
-from srff.solvers.profile import descend_scales
-from srff.solvers.refine import Free, Metric, Scales, descend
-from srff.transforms import Standardise
+from srff.core.descent import descend
+from srff.core.features import Prediction, random_features
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED, Logistic, Multinomial, Pinball, Poisson
+from srff.core.newton import HAIR, newton
+from srff.core.objectives import TrainingLoss, ridge, solve_path
+from srff.core.parametrisations import Free, Metric, Scales
+from srff.core.simplex_descent import descend_scales
+from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine
+from srff.data.engines.blocks import Standardisation
+from srff.data.problem import prepare
+from srff.data.scaling import Standardise
+from srff.paper.algorithm1 import alternating, first_states
 
 N, D = 400, 15
 COLUMNS = np.array([0, 2])
@@ -266,7 +268,7 @@ def begin(point, Y):
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_slope_of_the_eliminated_objective_agrees_with_differences(name, kind, monkeypatch):
     # An error of the inner solve is an error of the differences: here it goes on for longer.
-    monkeypatch.setattr("srff.newton.TOLERANCE", 1e-13)
+    monkeypatch.setattr("srff.core.newton.TOLERANCE", 1e-13)
     loss, Y = TARGETS[name]
     point, goal = POINTS[kind], TrainingLoss(0.05, loss)
     with engine_of(Y, WEIGHT) as engine:
@@ -294,7 +296,7 @@ def test_the_tolerance_of_a_fit_is_enough_for_the_slope(name):
         e = goal.evaluate(engine, point.W, point.b, THREE, begin(point, Y))
         slope = point.chain(*goal.slopes(engine, e, point.W, point.b, THREE))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("srff.newton.TOLERANCE", 1e-13)
+            patch.setattr("srff.core.newton.TOLERANCE", 1e-13)
             e = goal.evaluate(engine, point.W, point.b, THREE, (e.coef, e.constant))
         exact = point.chain(*goal.slopes(engine, e, point.W, point.b, THREE))
     assert np.linalg.norm(slope - exact) < 0.05 * np.linalg.norm(exact)

@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 
-from srff import objectives
-from srff.features import Statistics
+from srff.core import objectives
+from srff.core.features import Statistics
 
 
 @pytest.fixture

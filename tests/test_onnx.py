@@ -17,7 +17,11 @@ from sklearn.preprocessing import StandardScaler
 
 import srff
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
-from srff.baselines import (
+from srff.core.losses import Pinball, Poisson
+from srff.data.encoding.columns import Category, Encoding, Number
+from srff.data.scaling import Quantile, Standardise
+from srff.export.onnx import Graph, _write_columns, _write_transform, to_onnx
+from srff.reproduction.baselines import (
     SPAM,
     Denovas,
     HSICLasso,
@@ -25,11 +29,7 @@ from srff.baselines import (
     MeanBaseline,
     RidgeBaseline,
 )
-from srff.baselines.spam import FunctionBasis
-from srff.encoding import Category, Encoding, Number
-from srff.losses import Pinball, Poisson
-from srff.onnx import Graph, _write_columns, _write_transform, to_onnx
-from srff.transforms import Quantile, Standardise
+from srff.reproduction.baselines.spam import FunctionBasis
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra: onnx)")
 onnxruntime = pytest.importorskip(
@@ -262,8 +262,8 @@ def test_normal_scores_are_those_of_numpy_to_the_last_bit(values, dtype):
         graph.add("Squeeze", "y", scores, graph.constant("column", [1], np.int64))
         model = onnx.helper.make_model(
             graph.to_proto("scores", "", np.zeros(0, dtype=int)),
-            opset_imports=[onnx.helper.make_opsetid("", srff.onnx.OPSET)],
-            ir_version=srff.onnx.IR_VERSION,
+            opset_imports=[onnx.helper.make_opsetid("", srff.export.onnx.OPSET)],
+            ir_version=srff.export.onnx.IR_VERSION,
         )
         expected = np.interp(x, knots, transform.scores[s]).astype(dtype)
         np.testing.assert_array_equal(run(model, x[:, None]), expected)

@@ -23,9 +23,9 @@ from matplotlib.figure import Figure  # noqa: E402
 from sklearn.inspection import partial_dependence  # noqa: E402
 
 from srff import RFFRegressor, SRFFRegressor, plot, srff_path  # noqa: E402
-from srff.baselines import LassoBaseline, MeanBaseline  # noqa: E402
-from srff.plot import style  # noqa: E402
-from srff.plot.paths import _apart, chosen_row  # noqa: E402
+from srff.inspect.plot import style  # noqa: E402
+from srff.inspect.plot.paths import _apart, chosen_row  # noqa: E402
+from srff.reproduction.baselines import LassoBaseline, MeanBaseline  # noqa: E402
 
 QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0}
 LONG = [f"measurement_station_north_{k}_mean_over_the_last_24_hours_{k:02d}" for k in range(5)]

@@ -16,7 +16,7 @@ matplotlib.use("Agg")
 from matplotlib.figure import Figure  # noqa: E402
 
 from srff import SRFFClassifier, SRFFRegressor, plot  # noqa: E402
-from srff.losses import Pinball  # noqa: E402
+from srff.core.losses import Pinball  # noqa: E402
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
 SIMPLE = QUICK | {"refine": None, "solver": "alternating", "alpha": 0.01}

@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 
 from srff import SRFFRegressor
-from srff.kernels import Gaussian
-from srff.layouts import MERGE_ROWS, VALIDATION_ROWS, MemoryLayout, StreamLayout, default_validation
-from srff.losses import SQUARED
-from srff.problem import FLOAT64_ROWS, prepare
-from srff.transforms import Quantile, Standardise
+from srff.core.kernels import Gaussian
+from srff.core.losses import SQUARED
+from srff.data.dataset import (
+    MERGE_ROWS,
+    VALIDATION_ROWS,
+    MemoryLayout,
+    StreamLayout,
+    default_validation,
+)
+from srff.data.problem import FLOAT64_ROWS, prepare
+from srff.data.scaling import Quantile, Standardise
 
 W, B, COLUMNS = np.array([[0.4], [1.1], [0.7]]), np.array([0.3]), np.arange(3)
 

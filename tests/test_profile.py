@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff.constraints import project_simplex
-from srff.kernels import Gaussian, low_order
-from srff.objectives import Evidence, TrainingLoss
-from srff.problem import prepare
-from srff.solvers.alternating import alternating, first_states
-from srff.solvers.profile import descend_scales
-from srff.solvers.refine import Free, LowOrder, Metric, Scales, descend
+from srff.core.descent import descend
+from srff.core.kernels import Gaussian, low_order
+from srff.core.objectives import Evidence, TrainingLoss
+from srff.core.parametrisations import Free, LowOrder, Metric, Scales
+from srff.core.simplex import project_simplex
+from srff.core.simplex_descent import descend_scales
+from srff.data.problem import prepare
+from srff.paper.algorithm1 import alternating, first_states
 
 OBJECTIVES = [TrainingLoss, Evidence]
 

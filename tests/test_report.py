@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from srff import SRFFClassifier, SRFFRegressor
-from srff.display import number, selected, share
-from srff.judging import judge
+from srff.inspect.describe import number, selected, share
+from srff.inspect.evaluate import judge
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: plot)")
 

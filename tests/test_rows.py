@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff.bandwidth import neighbour_sigma
-from srff.rows import key_multipliers, merge_rows, row_keys, sample_rows, split_rows
-from srff.standardise import center_and_spread
+from srff.core.bandwidth import neighbour_sigma
+from srff.data.moments import center_and_spread
+from srff.data.split import key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff.features import Prediction
-from srff.kernels import Gaussian
-from srff.objectives import ridge
-from srff.problem import prepare
-from srff.screen import marginal_screen, screen
+from srff.core.features import Prediction
+from srff.core.kernels import Gaussian
+from srff.core.objectives import ridge
+from srff.data.problem import prepare
+from srff.selection.screen import marginal_screen, screen
 
 
 def prepared(X, y, weight=None, device="cpu"):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from srff.encoding import Outcome, learn_encoding
-from srff.frames import coded, learn_levels
-from srff.rows import key_multipliers
-from srff.sources import ArraySource, BlockSource, TableSource, as_source, source_encoding
-from srff.sources import learning as learning_module
-from srff.sources.base import whole
-from srff.survey import survey
+from srff.data.encoding.columns import Outcome, learn_encoding
+from srff.data.encoding.frames import coded, learn_levels
+from srff.data.first_pass import survey
+from srff.data.sources import ArraySource, BlockSource, TableSource, as_source, source_encoding
+from srff.data.sources import learning as learning_module
+from srff.data.sources.base import whole
+from srff.data.split import key_multipliers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
@@ -471,7 +471,7 @@ def client():
 
 
 def test_workers_learn_and_survey_what_files_tell(client, tmp_path):
-    from srff.engines.cluster import survey_on_workers
+    from srff.data.engines.cluster import survey_on_workers
 
     frame = table()
     here = from_parquet(frame, tmp_path, "kind", "w")

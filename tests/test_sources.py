@@ -8,14 +8,16 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
 
-from srff import SRFFRegressor, layouts
-from srff.engines import Remainder, Standardisation, StreamEngine, stream
-from srff.engines.plan import BlockPlan
-from srff.rows import highest, key_multipliers, row_keys
-from srff.sources import ArraySource, BlockSource, TableSource, arrays
-from srff.standardise import merged, moments
-from srff.survey import survey
-from srff.transforms import Standardise
+from srff import SRFFRegressor
+from srff.data import dataset as layouts
+from srff.data.engines import Remainder, StreamEngine, stream
+from srff.data.engines.blocks import Standardisation
+from srff.data.engines.plan import BlockPlan
+from srff.data.first_pass import survey
+from srff.data.moments import merged, moments
+from srff.data.scaling import Standardise
+from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
+from srff.data.split import highest, key_multipliers, row_keys
 
 QUICK = {"n_components": 30, "max_iter": 6, "random_state": 0, "refine": "metric"}
 NAMES = [f"x{i}" for i in range(6)]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from srff.standardise import center_and_spread
-from srff.transforms import N_KNOTS, Quantile, Standardise, needs_quantiles
+from srff.data.moments import center_and_spread
+from srff.data.scaling import N_KNOTS, Quantile, Standardise, needs_quantiles
 
 
 def standard(X):

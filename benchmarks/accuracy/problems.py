@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from srff import datasets
+from srff.reproduction import datasets
 
 Pair = tuple[np.ndarray, np.ndarray]
 Design = Callable[[np.random.Generator, int, int], np.ndarray]

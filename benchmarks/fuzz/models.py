@@ -2,7 +2,7 @@
 
 Saved models of every class are changed at random: bytes, the header, the JSON, the tensors, most of
 them with a checksum that is right again, so that the checks behind it are reached.  Loading must
-end in :class:`srff.io.ModelFileError`, or in a model whose predictions are finite and are what a
+end in :class:`srff.ModelFileError`, or in a model whose predictions are finite and are what a
 few lines of NumPy here make of the file.  Anything else is a failure: another exception, a load
 that takes longer than ``--seconds``, or one that needs much more memory than the file has bytes.
 """
@@ -30,11 +30,18 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
-from srff.baselines import SPAM, Denovas, HSICLasso, LassoBaseline, MeanBaseline, RidgeBaseline
-from srff.baselines import spam as spam_module
-from srff.io import ModelFileError, load, save
-from srff.kernels import Matern
-from srff.losses import Pinball, Poisson
+from srff.core.kernels import Matern
+from srff.core.losses import Pinball, Poisson
+from srff.export.save import ModelFileError, load, save
+from srff.reproduction.baselines import (
+    SPAM,
+    Denovas,
+    HSICLasso,
+    LassoBaseline,
+    MeanBaseline,
+    RidgeBaseline,
+)
+from srff.reproduction.baselines import spam as spam_module
 
 MEMORY = 512 * 2**20
 """Bytes that loading may take beside what the process has: files have some 20,000."""

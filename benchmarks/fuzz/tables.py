@@ -35,7 +35,7 @@ from pyarrow import feather, parquet
 from typer.testing import CliRunner
 
 from srff.cli import app
-from srff.io import load
+from srff.export.save import load
 
 TINY = ("solver=alternating", "refine=none", "n_components=6", "max_iter=2", "alpha=0.1")
 SEARCH = ("n_components=6", "max_iter=1")

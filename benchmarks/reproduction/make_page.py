@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from srff.experiments.results import read
-from srff.experiments.show import draw_sparsity, markdown
+from srff.reproduction.results import read
+from srff.reproduction.show import draw_sparsity, markdown
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent.parent / "docs"

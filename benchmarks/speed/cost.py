@@ -17,13 +17,15 @@ import numpy as np
 from common import Options, Row
 from fit import draw, folder, workers
 
-from srff.engines import Engine, Standardisation, StreamEngine
-from srff.engines.plan import BlockPlan
-from srff.features import Prediction
-from srff.losses import SQUARED
-from srff.sources import ArraySource, DaskSource, Source, TableSource
-from srff.threads import one_blas_thread
-from srff.transforms import Standardise
+from srff._utils.threads import one_blas_thread
+from srff.core.engine import Engine
+from srff.core.features import Prediction
+from srff.core.losses import SQUARED
+from srff.data.engines import StreamEngine
+from srff.data.engines.blocks import Standardisation
+from srff.data.engines.plan import BlockPlan
+from srff.data.scaling import Standardise
+from srff.data.sources import ArraySource, DaskSource, Source, TableSource
 
 SHOWN = ("what", "n", "d", "D", "seconds", "status")
 REPEATS = 3
@@ -58,7 +60,7 @@ def tasks(numbers: tuple[int, ...]) -> Iterator[Row]:
     """Passes over partitions of next to no rows: what tasks cost by themselves."""
     import dask.array as da
 
-    from srff.engines.cluster import ClusterEngine
+    from srff.data.engines.cluster import ClusterEngine
 
     d, D, size = 5, 10, 32
     s = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)
@@ -86,7 +88,7 @@ def rows(options: Options) -> Iterator[Row]:
         return StreamEngine(source, sizes, n, s, plan, np.dtype(np.float32), n_threads, cache)
 
     def cluster(source: DaskSource, D: int, keep: bool) -> Engine:
-        from srff.engines.cluster import ClusterEngine
+        from srff.data.engines.cluster import ClusterEngine
 
         plan = BlockPlan.choose(n, d, D, np.dtype(np.float32), 1, None)
         return ClusterEngine(source, n, s, plan, np.dtype(np.float32), D, "cpu", keep)

@@ -62,7 +62,7 @@ def folder(n: int, d: int) -> Path:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from srff.sources.arrays import PIECE_ROWS
+    from srff.data.sources.arrays import PIECE_ROWS
 
     root = Path(os.environ.get("SRFF_BENCHMARK_FILES", tempfile.gettempdir()))
     path = root / f"srff-rows-{n}-{d}"
@@ -143,7 +143,9 @@ def workers(spec: dict[str, Any]) -> Iterator[Callable[[str], Any] | None]:
         Client(cluster) as client,
     ):
         client.wait_for_workers(spec["workers"])
-        client.run(__import__, "srff.engines.cluster")  # workers are ready before the clock runs
+        client.run(
+            __import__, "srff.data.engines.cluster"
+        )  # workers are ready before the clock runs
         yield partial(dd.read_parquet, split_row_groups=PARTITION_PIECES)
 
 
@@ -174,15 +176,15 @@ class Stages:
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:
     """Fit, and say what it took."""
-    import srff.automatic
+    import srff.selection.recipe
     from srff import SRFFRegressor
 
     device = spec.get("device", "cpu")
     if spec.get("all_rows"):
         for name in ("SEARCH_ROWS", "REFINE_ROWS"):
-            if not hasattr(srff.automatic, name):
-                raise AttributeError(f"srff.automatic has no {name}.")
-            setattr(srff.automatic, name, 10**9)
+            if not hasattr(srff.selection.recipe, name):
+                raise AttributeError(f"srff.selection.recipe has no {name}.")
+            setattr(srff.selection.recipe, name, 10**9)
     rows = data(spec)
     (X, y), (X_test, y_test) = rows["train"], rows["test"]
     if device.startswith("cuda"):

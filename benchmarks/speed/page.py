@@ -119,8 +119,8 @@ as srff does. "of the mean": RMSE as a share of the RMSE of the mean.
 ## Samples or all rows
 
 The default searches on samples of the rows; here it is beside the same fit that searches on all of
-them (`srff.automatic.SEARCH_ROWS` and `REFINE_ROWS` raised). Mean and standard deviation over
-seeds.
+them (`SEARCH_ROWS` and `REFINE_ROWS` of `srff.selection.recipe` raised). Mean and standard
+deviation over seeds.
 
 {equivalence}
 

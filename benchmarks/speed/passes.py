@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from common import Options, Row, shortest
 
-from srff.engines import Standardisation, make_engine
-from srff.engines.device import rows_in_block
-from srff.engines.plan import BlockPlan
-from srff.features import Prediction
-from srff.losses import SQUARED
-from srff.threads import Threads, one_blas_thread
-from srff.transforms import Standardise
+from srff._utils.threads import Threads, one_blas_thread
+from srff.core.features import Prediction
+from srff.core.losses import SQUARED
+from srff.data.engines import make_engine
+from srff.data.engines.blocks import Standardisation
+from srff.data.engines.device import rows_in_block
+from srff.data.engines.plan import BlockPlan
+from srff.data.scaling import Standardise
 
 N_ROWS, QUICK_ROWS = 200_000, 20_000
 SHAPES = [(d, D) for d in (18, 100, 1000) for D in (300, 1000)]

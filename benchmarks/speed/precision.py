@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from srff import SRFFRegressor, objectives
-from srff.datasets import make_se1, make_se2
-from srff.engines import Standardisation, make_engine
-from srff.transforms import Standardise
+from srff import SRFFRegressor
+from srff.core import objectives
+from srff.data.engines import make_engine
+from srff.data.engines.blocks import Standardisation
+from srff.data.scaling import Standardise
+from srff.reproduction.datasets import make_se1, make_se2
 
 MODES = {"float32": "highest", "tf32": "high"}
 REPEATS = 5

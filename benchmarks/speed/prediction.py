@@ -15,9 +15,9 @@ import numpy as np
 from common import Options, Row, shortest
 
 from srff import RFFRegressor
-from srff.engines import BlockPlan
-from srff.features import affine
-from srff.threads import Threads, one_blas_thread
+from srff._utils.threads import Threads, one_blas_thread
+from srff.core.features import affine
+from srff.data.engines import BlockPlan
 
 N_ROWS, QUICK_ROWS = 1_000_000, 50_000
 COLUMNS = (10, 100)

@@ -67,10 +67,11 @@ class Clock:
 
     def install(self) -> None:
         """Time the functions of srff, wherever they are known by name."""
-        from srff import SRFFRegressor, newton, objectives  # and all that the estimator stands on
-        from srff.base import RandomFeatureModel
-        from srff.engines import Engine
-        from srff.problem import View
+        from srff import SRFFRegressor  # and all that the estimator stands on
+        from srff.core import newton, objectives
+        from srff.core.engine import Engine
+        from srff.data.problem import View
+        from srff.estimators.base import RandomFeatureModel
 
         for name, group in ENGINE.items():
             which = functools.partial(self._group, group)

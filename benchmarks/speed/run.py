@@ -104,7 +104,7 @@ def run(name: str, options: Options, out: Path | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the parts that are asked for."""
-    from srff.threads import count_threads
+    from srff._utils.threads import count_threads
 
     given = arguments(argv)
     out = given.out or (None if given.quick else RESULTS)

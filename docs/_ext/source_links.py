@@ -24,7 +24,7 @@ def find(text: str) -> tuple[str, str] | None:
     """The module and the name in it (empty for the module itself) that a text stands for.
 
     >>> find("features.random_features")
-    ('srff.features', 'random_features')
+    ('srff.core.features', 'random_features')
     >>> find("alpha") is None
     True
     """

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from srff._utils.version import __version__
 
 __all__ = [
     "ModelFileError",
+    "Progress",
     "RFFRegressor",
     "SRFFClassifier",
     "SRFFPath",
@@ -20,34 +21,38 @@ __all__ = [
 
 if TYPE_CHECKING:
     from srff import plot
-    from srff.classifier import SRFFClassifier
-    from srff.estimators import RFFRegressor, SRFFRegressor
-    from srff.io import ModelFileError, load, save
-    from srff.onnx import to_onnx
-    from srff.path import SRFFPath, srff_path
+    from srff._utils.progress import Progress
+    from srff.estimators.classifier import SRFFClassifier
+    from srff.estimators.regressor import SRFFRegressor
+    from srff.estimators.rff import RFFRegressor
+    from srff.export.onnx import to_onnx
+    from srff.export.save import ModelFileError, load, save
+    from srff.paper.path import SRFFPath, srff_path
 else:
     # Names are imported when they are first asked for: `import srff` alone loads nothing.
     _HOMES = {
-        "ModelFileError": "srff.io",
-        "RFFRegressor": "srff.estimators",
-        "SRFFClassifier": "srff.classifier",
-        "SRFFPath": "srff.path",
-        "SRFFRegressor": "srff.estimators",
-        "load": "srff.io",
-        "save": "srff.io",
-        "srff_path": "srff.path",
-        "to_onnx": "srff.onnx",
+        "ModelFileError": "srff.export.save",
+        "Progress": "srff._utils.progress",
+        "RFFRegressor": "srff.estimators.rff",
+        "SRFFClassifier": "srff.estimators.classifier",
+        "SRFFPath": "srff.paper.path",
+        "SRFFRegressor": "srff.estimators.regressor",
+        "load": "srff.export.save",
+        "save": "srff.export.save",
+        "srff_path": "srff.paper.path",
+        "to_onnx": "srff.export.onnx",
     }
+    _MODULES = ("baselines", "datasets", "kernels", "losses", "plot")
 
     def __getattr__(name):
         from importlib import import_module
 
-        if name == "plot":
-            return import_module("srff.plot")
+        if name in _MODULES:
+            return import_module(f"srff.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(_HOMES[name]), name)
         return value
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, *_MODULES})

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
-from srff.baselines import Denovas, HSICLasso
-from srff.io import save
-from srff.io.container import FORMAT
-from srff.kernels import Matern
+from srff.core.kernels import Matern
+from srff.export.format.container import FORMAT
+from srff.export.save import save
+from srff.reproduction.baselines import Denovas, HSICLasso
 
 
 def rows(n: int = 200) -> tuple[np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ def _problem(name: str, n_rows: int, seed: int) -> tuple[Any, Any, tuple[int, ..
     """Inputs, target, the columns that matter and the smallest possible error."""
     from sklearn.datasets import make_friedman1
 
-    from srff.datasets import SE1, SE2, SE3, make_se1, make_se2, make_se3
+    from srff.reproduction.datasets import SE1, SE2, SE3, make_se1, make_se2, make_se3
 
     if name == "friedman1":
         X, y = make_friedman1(n_rows, n_features=45, noise=1.0, random_state=seed)
@@ -81,7 +81,7 @@ def _measured(name: str, n_rows: int, seed: int, verbose: int) -> dict[str, Any]
     from sklearn.linear_model import LassoCV
     from sklearn.metrics import root_mean_squared_error
 
-    from srff.estimators import SRFFRegressor
+    from srff.estimators.regressor import SRFFRegressor
 
     X, y, relevant, floor = _problem(name, n_rows + N_TEST, seed)
     models = {

@@ -10,7 +10,7 @@ import typer
 from srff.cli.errors import Debug, plain_errors
 
 if TYPE_CHECKING:
-    from srff.demo import DemoResult
+    from srff.reproduction.demo import DemoResult
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
       srff demo --samples 1000 --seed 1
     """
     with plain_errors(debug, stopped="Stopped."):
-        from srff.demo import run_demo
+        from srff.reproduction.demo import run_demo
 
         begun = time.perf_counter()
         _show(run_demo(samples, seed), samples, begun)

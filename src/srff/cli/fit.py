@@ -168,7 +168,7 @@ def fit(
         from srff.cli.outputs import check_free, print_json
         from srff.cli.summary import print_summary, summary
         from srff.cli.tables import opened
-        from srff.io import save
+        from srff.export.save import save
 
         begun = time.perf_counter()
         check_free(out, force)
@@ -237,7 +237,7 @@ def _classes_wanted(
     table: Table, targets: list[str], task: Task, loss: str | None, class_weight: str | None
 ) -> bool:
     """Whether the target holds classes."""
-    from srff.frames import NUMBER
+    from srff.data.encoding.frames import NUMBER
 
     text = [name for name in targets if not table.unfit(name) and table.kind(name) != NUMBER]
     classes = task == Task.classification or (task == Task.auto and bool(text))
@@ -401,7 +401,7 @@ def _class_weights(text: str) -> Any:
 
 def _loss(text: str) -> Any:
     """A loss by its name, with a quantile after a colon."""
-    from srff.losses import Pinball, get_loss
+    from srff.core.losses import Pinball, get_loss
 
     name, colon, value = text.partition(":")
     try:
@@ -424,8 +424,8 @@ def _model(
     class_weight: str | None,
 ) -> Any:
     """The estimator with its parameters."""
-    from srff.classifier import SRFFClassifier
-    from srff.estimators import SRFFRegressor
+    from srff.estimators.classifier import SRFFClassifier
+    from srff.estimators.regressor import SRFFRegressor
 
     common: dict[str, Any] = {
         "memory_limit": memory_limit,
@@ -452,7 +452,7 @@ def _model(
 
 def _check(model: Any) -> None:
     """Refuse parameters before rows are read."""
-    from srff.engines.device import import_torch
+    from srff.data.engines.device import import_torch
 
     try:
         model._check_parameters()

@@ -22,7 +22,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:
     if show:
-        from srff import __version__
+        from srff._utils.version import __version__
 
         typer.echo(f"srff {__version__}")
         raise typer.Exit

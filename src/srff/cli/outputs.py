@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
+from srff._utils.atomic_files import beside
 from srff.cli.errors import WrongUse
-from srff.whole_files import beside
 
 
 def check_free(path: Path, force: bool, option: str = "--out") -> None:

@@ -127,7 +127,7 @@ def predict(
 
 
 def _kind(out: str) -> str:
-    from srff.sources.tables import FORMATS
+    from srff.data.sources.tables import FORMATS
 
     kind = FORMATS.get(Path(out).suffix.lower())
     if kind is None:

@@ -61,7 +61,7 @@ def report(
         found = summary(given)
         if data is not None:
             from srff.cli.rows import judged_rows
-            from srff.judging import judge
+            from srff.inspect.evaluate import judge
 
             X, y = judged_rows(given, data, target or [])
             found |= judged(found["selected"], judge(given, X, y))
@@ -81,7 +81,7 @@ def report(
 
 def loaded(path: Path) -> Any:
     """The model of a file."""
-    from srff.io import load
+    from srff.export.save import load
 
     if not path.is_file():
         raise WrongUse(f"{path}: there is no such file.")

@@ -53,12 +53,12 @@ def reproduce(
     """
     from rich.console import Console
 
-    from srff.experiments.paper import METHODS, TABLES
-    from srff.experiments.replicate import Settings
-    from srff.experiments.runner import reproduce as run_all
-    from srff.experiments.show import print_scales, print_table
-    from srff.progress import reporting
-    from srff.threads import count_threads
+    from srff._utils.progress import reporting
+    from srff._utils.threads import count_threads
+    from srff.reproduction.published import METHODS, TABLES
+    from srff.reproduction.replicate import Settings
+    from srff.reproduction.runner import reproduce as run_all
+    from srff.reproduction.show import print_scales, print_table
 
     cores = count_threads(None)
     jobs = jobs or (cores if device == "cpu" else 1)

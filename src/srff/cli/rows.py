@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srff.cli.errors import Refusal, WrongUse, no_such_column, say, shown
-from srff.encoding import Category
-from srff.frames import CATEGORY, coded
-from srff.judging import outputs_of, predictions_of
-from srff.level_means import level_rows
-from srff.sources.tables import matrix
+from srff.data.encoding.columns import Category
+from srff.data.encoding.frames import CATEGORY, coded
+from srff.data.encoding.level_means import level_rows
+from srff.data.sources.tables import matrix
+from srff.inspect.evaluate import outputs_of, predictions_of
 
 if TYPE_CHECKING:
     from srff.cli.tables import Table

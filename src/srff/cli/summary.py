@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from srff.judging import Judgement
+    from srff.inspect.evaluate import Judgement
 
 SHOWN = 40
 """Variables that a table shows at most."""
@@ -18,8 +18,16 @@ SHOWN_CLASSES = 8
 
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
-    import srff
-    from srff.display import constant_model, explained, loss_of, measure, n_entries, noun, selected
+    from srff._utils.version import __version__
+    from srff.inspect.describe import (
+        constant_model,
+        explained,
+        loss_of,
+        measure,
+        n_entries,
+        noun,
+        selected,
+    )
 
     own = hasattr(model, "scale_")
     chosen = []
@@ -44,7 +52,7 @@ def summary(model: Any) -> dict[str, Any]:
         "n_components": int(model.offsets_.size) if hasattr(model, "offsets_") else None,
         "alpha": float(getattr(model, "alpha_", math.nan)),
         "candidates": len(path.get("kind", ())),
-        "version": srff.__version__,
+        "version": __version__,
     }
     if loss_of(model).quadratic:
         found["r2"] = part

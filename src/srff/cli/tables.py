@@ -1,7 +1,7 @@
 """Tables as users have them: which columns can be inputs, what is missing, rows in batches.
 
-:mod:`srff.sources.tables` reads tables of numbers and categories and refuses others; here a table
-may hold dates, names of rows and gaps too, and each is named.
+:mod:`srff.data.sources.tables` reads tables of numbers and categories and refuses others; here a
+table may hold dates, names of rows and gaps too, and each is named.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from srff.cli.errors import Refusal, WrongUse, listed, one_line, shown
-from srff.frames import BOOLEAN, CATEGORY, NUMBER, arrow_kind
-from srff.sources.base import CHUNK_ROWS, Source
-from srff.sources.tables import (
+from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER, arrow_kind
+from srff.data.sources.base import CHUNK_ROWS, Source
+from srff.data.sources.tables import (
     RowGroup,
     Scanned,
     TablePiece,
@@ -74,7 +74,7 @@ class File:
     """A text of a column of a text file that holds such."""
 
     def kind(self, name: str) -> str:
-        """What a column is read as: see :mod:`srff.frames`."""
+        """What a column is read as: see :mod:`srff.data.encoding.frames`."""
         return arrow_kind(self.types[name])
 
 
@@ -98,7 +98,7 @@ class Table:
         return found
 
     def kind(self, name: str) -> str:
-        """What a column is read as: see :mod:`srff.frames`."""
+        """What a column is read as: see :mod:`srff.data.encoding.frames`."""
         return next(iter(self._kinds(name)), NUMBER)
 
     def _kinds(self, name: str) -> set[str]:

@@ -1,0 +1,1 @@
+"""Tools that know nothing of the method: threads, files, arrays, progress, checkpoints."""

@@ -1,0 +1,272 @@
+"""The steps of a fit on disk, so that a fit that was killed goes on where it was.
+
+A fit is deterministic, and long only in a few kinds of steps whose results are small: a descent at
+one alpha, an iteration on the simplex, the last solve.  Their results are written in their order.
+A fit that is started again takes them in the same order in place of the work, and goes on with the
+first one that is not there.
+
+A folder holds ``fit.json``, which says what fit it is of, and numbered files of steps.  All are
+written whole or not at all, with a checksum; see :mod:`srff._utils.atomic_files`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import time
+import zipfile
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Protocol
+
+import numpy as np
+
+from srff._utils.arrays import to_host
+from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
+from srff._utils.closing import Closing
+from srff._utils.version import __version__
+
+FORMAT = 1
+
+SECONDS, SHARE = 1.0, 0.01
+"""Results are written when the last ones were so many seconds ago, or this share of the fit's
+time if that is more: a long fit does not leave thousands of files."""
+
+Record = dict[str, np.ndarray]
+"""The result of a step."""
+
+
+class Counted(Protocol):
+    """What counts its passes."""
+
+    n_passes: int
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is of another fit, or damaged."""
+
+
+class Journal(Closing):
+    """Without a folder: every step is done, nothing is written."""
+
+    seed: int | None = None
+    """What stands for ``random_state=None``."""
+
+    def begin(self, data: Callable[[], dict[str, Any]]) -> None:
+        """Say what the data are, before the first step."""
+
+    def step(self, label: str, counted: Counted, work: Callable[[], Mapping[str, Any]]) -> Record:
+        """The result of ``work`` as arrays, with the ``seconds`` that it took.
+
+        ``label`` says what the step is; the passes of ``counted`` are part of the result.
+        """
+        begun = time.perf_counter()
+        record = {name: np.asarray(value) for name, value in work().items()}
+        return record | {"seconds": np.asarray(time.perf_counter() - begun)}
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+
+
+class DiskJournal(Journal):
+    """The journal of a folder.
+
+    ``identity`` are the parameters, by their names, that a fit's result depends on.  A folder of
+    another fit, of another version or with a damaged file is refused.
+    """
+
+    def __init__(self, folder: str | os.PathLike, identity: Mapping[str, Any]) -> None:
+        self._folder = Path(folder)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        self._lock = _locked(self._folder)
+        self._identity = {"format": FORMAT, "version": __version__, **identity}
+        self._known: dict[str, Any] | None = None
+        self._waiting: deque[tuple[str, int, Record]] = deque()
+        self._new: list[tuple[str, int, Record]] = []
+        self._n_files = 0
+        self._begun = self._written = time.monotonic()
+        self._broken = False
+        try:
+            self._read()
+        except BaseException:
+            self._unlock()
+            raise
+        if self._known is None:
+            self.seed = int.from_bytes(os.urandom(4), "little")
+        else:
+            self.seed = self._known["seed"]
+
+    def begin(self, data: Callable[[], dict[str, Any]]) -> None:
+        """Compare the data with those of the folder, or note them."""
+        if self._known is not None:
+            self._compare(self._known["data"], data())
+            return
+        self._known = {"identity": self._identity, "seed": self.seed, "data": data()}
+        self._write("fit.json", json.dumps(self._known, indent=1).encode())
+
+    def step(self, label: str, counted: Counted, work: Callable[[], Mapping[str, Any]]) -> Record:
+        """The result of an earlier run, or that of ``work``."""
+        if self._waiting:
+            known, n_passes, record = self._waiting.popleft()
+            if known != label:
+                raise self._refused(f"a step is {known!r} there and {label!r} here")
+            counted.n_passes += n_passes
+            return record
+        before = counted.n_passes
+        record = super().step(label, counted, work)
+        self._new.append((label, counted.n_passes - before, record))
+        now = time.monotonic()
+        if now - self._written >= max(SECONDS, SHARE * (now - self._begun)):
+            self._flush()
+        return record
+
+    def close(self) -> None:
+        """Write the last results, let others have the folder."""
+        try:
+            if not self._broken:
+                self._flush()
+        finally:
+            self._unlock()
+
+    def _flush(self) -> None:
+        if self._new:
+            self._write(f"{self._n_files:06}.steps", _packed(self._new))
+            self._n_files += 1
+            self._new = []
+        self._written = time.monotonic()
+
+    def _write(self, name: str, content: bytes) -> None:
+        try:
+            write_whole(self._folder / name, content)
+        except OSError as error:
+            self._broken = True
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> OSError:
+        return OSError(
+            error.errno,
+            f"checkpoint={str(self._folder)!r} cannot be written: {error.strerror or error}. What "
+            "was written before is intact: the fit goes on from there when it is started again",
+        )
+
+    def _read(self) -> None:
+        """What an earlier run left."""
+        for part in self._folder.glob(".*.part"):  # of a run that was killed while writing
+            part.unlink()
+        head = self._folder / "fit.json"
+        files = sorted(self._folder.glob("*.steps"))
+        if not head.exists():
+            if files:
+                raise self._refused("fit.json is missing")
+            return
+        try:
+            known = json.loads(read_whole(head))
+            self._compare(known["identity"], self._identity)
+            for number, file in enumerate(files):
+                if file.name != f"{number:06}.steps":
+                    raise self._refused(f"{number:06}.steps is missing")
+                self._waiting.extend(_unpacked(read_whole(file)))
+        except (DamagedFile, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise self._refused(str(error)) from None
+        self._known, self._n_files = known, len(files)
+
+    def _compare(self, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+        for name in [*here, *(n for n in there if n not in here)]:
+            if there.get(name) != here.get(name):
+                values = f"{name} is {there.get(name)} there and {here.get(name)} here"
+                raise self._refused(f"it is of another fit: {values}")
+
+    def _refused(self, reason: str) -> CheckpointError:
+        return CheckpointError(
+            f"checkpoint={str(self._folder)!r} cannot be gone on from: {reason}. Delete the folder "
+            "or choose another one to start anew."
+        )
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _packed(steps: list[tuple[str, int, Record]]) -> bytes:
+    buffer = io.BytesIO()
+    about = json.dumps([[label, n_passes, list(record)] for label, n_passes, record in steps])
+    arrays = {
+        f"{number}.{name}": array
+        for number, (_, _, record) in enumerate(steps)
+        for name, array in record.items()
+    }
+    np.savez(buffer, allow_pickle=False, about=np.array(about), **arrays)
+    return buffer.getvalue()
+
+
+def _unpacked(content: bytes) -> list[tuple[str, int, Record]]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return [
+                (label, n_passes, {name: stored[f"{number}.{name}"] for name in names})
+                for number, (label, n_passes, names) in enumerate(json.loads(str(stored["about"])))
+            ]
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DamagedFile(f"steps cannot be read: {error}") from None
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock that ends with the process, where the system has such."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise CheckpointError(
+            f"checkpoint={str(folder)!r} is in use by another fit that is running."
+        ) from None
+    return descriptor
+
+
+def described(value: Any) -> str:
+    """A parameter as text: the same in another process for the same value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(described, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())}}}"
+    if isinstance(value, np.random.RandomState):
+        return f"RandomState {digest(*map(np.asarray, value.get_state()))}"
+    if isinstance(value, type | np.dtype):
+        return np.dtype(value).name
+    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        return f"data {digest(np.asarray(to_host(value)))}"
+    if isinstance(value, FunctionType):
+        code = value.__code__
+        return f"{value.__qualname__} {digest(np.frombuffer(code.co_code, np.uint8))}"
+    return f"{type(value).__qualname__} {sorted(vars(value).items())}"
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """A short text that other numbers would not give."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+NO_JOURNAL = Journal()
+"""For a fit without a checkpoint."""
+
+__all__ = ["NO_JOURNAL", "CheckpointError", "DiskJournal", "Journal", "Record", "described"]

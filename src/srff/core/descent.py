@@ -1,0 +1,68 @@
+"""Descent over the frequencies, with the coefficients solved for at every point: L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import optimize
+
+from srff.core.engine import Engine
+from srff.core.objectives import Evaluation, Objective, Start
+from srff.core.parametrisations import Frequencies
+
+HISTORY = 20
+"""Pairs of steps and slopes that L-BFGS remembers."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended, the objective at each evaluation, and what was found at the end."""
+
+    point: Frequencies
+    objective: tuple[float, ...]
+    found: Evaluation = field(repr=False)
+
+
+def descend(
+    engine: Engine,
+    objective: Objective,
+    point: Frequencies,
+    columns: np.ndarray,
+    *,
+    start: Start,
+    max_iter: int,
+    tol: float,
+    tick: Callable[[], None] = lambda: None,
+) -> Descent:
+    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``."""
+    values: list[float] = []
+    last: tuple[np.ndarray, Evaluation] | None = None
+
+    def evaluate(there: Frequencies) -> Evaluation:
+        near = start if last is None else (last[1].coef, last[1].constant)
+        return objective.evaluate(engine, there.W, there.b, columns, near)
+
+    def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
+        tick()
+        there = point.at(vector)
+        e = evaluate(there)
+        last = vector.copy(), e
+        values.append(e.value)
+        slopes = objective.slopes(engine, e, there.W, there.b, columns)
+        return e.value, there.chain(*slopes)
+
+    result = optimize.minimize(
+        value,
+        point.vector(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "maxcor": HISTORY, "ftol": tol, "gtol": 1e-9},
+    )
+    end = point.at(result.x)
+    # The end is the last point that was evaluated, but for a line search that failed.
+    if last is not None and np.array_equal(last[0], result.x):
+        return Descent(end, tuple(values), last[1])
+    return Descent(end, tuple(values), evaluate(end))

@@ -1,0 +1,328 @@
+"""Where the rows of a fit are, which of them train and which judge: the engines for them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from srff._utils.checkpoint import digest
+from srff.core.engine import Engine
+from srff.data.engines import BlockPlan, Remainder, StreamEngine, make_engine
+from srff.data.engines.blocks import Standardisation, total_weight
+from srff.data.first_pass import Survey, survey
+from srff.data.moments import Moments, moments
+from srff.data.sources import ArraySource, DaskSource, Source
+from srff.data.sources.base import whole
+from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+
+VALIDATION_ROWS = 20_000
+"""Most rows that models are judged on: enough to tell a hundredth of the error from chance."""
+
+SAMPLE_ROWS = 50_000
+"""Most rows of a stream that are held for descents on a part of the rows."""
+
+FEWEST = 1000
+"""Fewest rows of a sample, however little memory is allowed."""
+
+CACHE_BYTES = 2e9
+"""Bytes of standardised blocks of a stream that are kept where there is no ``memory_limit``."""
+
+STREAM_ROWS = 100_000
+"""Up to so many rows are held in memory; more are gone through piece by piece."""
+
+MERGE_ROWS = 2000
+"""Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
+an order of their own: a table gives the same bits whatever its order."""
+
+FEW_KINDS, MANY_TIMES = 50, 4
+"""Distinct rows up to which, if they stand so many times in the mean, each is shared between
+training and validation rather than held out whole."""
+
+DEFAULT_VALIDATION = 0.2
+FEW_HELD, MOST_HELD = 30, 0.4
+"""With few rows more of them are held out: so many, but at most such a share."""
+
+Pair = tuple[Any, np.ndarray, np.ndarray | None]
+"""Inputs, targets and weights of rows that judge."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How engines compute."""
+
+    n_components: int
+    dtype: np.dtype
+    device: str
+    n_threads: int
+    memory_limit: float | None
+
+
+class Layout(ABC):
+    """The rows of a fit.
+
+    ``refit`` says that validation rows were taken from the training rows and come back for the
+    last solve; ``n`` is the sum of the training rows' weights.
+    """
+
+    n_rows: int
+    n_features: int
+    inputs: Moments
+    targets: Moments
+    n_training: int
+    n: float
+    refit: bool = False
+    n_passes: int
+    """Passes over all rows that it took to get here."""
+    _judges: tuple[Any, ...] | None = None
+    """``X``, ``Y``, weights and indices of the rows that judge."""
+
+    @property
+    def judges(self) -> bool:
+        """Whether there are validation rows."""
+        return self._judges is not None
+
+    def validation(self, s: Standardisation, options: Options) -> Engine:
+        """The rows that judge."""
+        assert self._judges is not None
+        X, Y, weight, rows = self._judges
+        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
+
+    def identity(self) -> dict[str, Any]:
+        """What tells these rows from others, and blocks of them from other blocks."""
+        return {
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "rows": digest(*self._marks(), self.inputs.mean, self.inputs.spread),
+            "weight": self.inputs.total,
+        }
+
+    @abstractmethod
+    def _marks(self) -> list[np.ndarray]:
+        """A few numbers that other rows would not have."""
+
+    @abstractmethod
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of at most so many distinct rows, as they are."""
+
+    @abstractmethod
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """The training rows, or the ``most`` of highest keys."""
+
+    @abstractmethod
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """Every row that may be learned from, for a single pass."""
+
+
+class MemoryLayout(Layout):
+    """Arrays, split by the keys of their rows."""
+
+    n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
+
+    def __init__(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray | None,
+        multipliers: np.ndarray,
+        validation: float | str | Pair | None,
+        n_threads: int,
+    ) -> None:
+        keys = row_keys(X, Y, multipliers, n_threads)
+        if X.shape[0] <= MERGE_ROWS or (few_distinct(keys[:MERGE_ROWS]) and few_distinct(keys)):
+            X, Y, weight, keys = merge_rows(X, Y, weight, keys)
+        self.n_rows, self.n_features = X.shape
+        self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
+        self._data, self._keys = (X, Y, weight), keys
+        self._training = self._data
+        self._kept: np.ndarray | None = None
+        if isinstance(validation, str):
+            validation = default_validation(self.n_rows)
+        if isinstance(validation, float) and weight is not None and shares_rows(weight):
+            # A few kinds of rows, each many times: part of each kind judges.
+            self._training = X, Y, (1 - validation) * weight
+            self._judges = (X, Y, validation * weight, None)
+            self.refit = True
+        elif isinstance(validation, float):
+            out = split_rows(keys, weight, validation)
+            if out.any():
+                self._kept, left = np.flatnonzero(~out), np.flatnonzero(out)
+                self._judges = (X, Y, weight, left[highest(keys[left], VALIDATION_ROWS)])
+                self.refit = True
+        elif validation is not None:
+            self._judges = judging_pair(validation, multipliers, n_threads)
+        self.n_training = self.n_rows if self._kept is None else self._kept.size
+        self.n = total_weight(X, self._training[2], self._kept)
+
+    def _marks(self) -> list[np.ndarray]:
+        weight = self._data[2]
+        return [self._keys] if weight is None else [self._keys, weight]
+
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of at most so many distinct rows."""
+        return self._data[0][np.sort(sample_rows(self._keys, size))]
+
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """The training rows, or some of them."""
+        rows = self._kept
+        if most is not None:
+            chosen = highest(self._keys if rows is None else self._keys[rows], most)
+            rows = chosen if rows is None else rows[chosen]
+        return make_engine(*self._training, s, rows=rows, **vars(options))
+
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """All rows."""
+        return make_engine(*self._data, s, cached=False, **vars(options))
+
+
+class StreamLayout(Layout):
+    """A source: the highest keys are the sample, the lowest judge, all are gone through again."""
+
+    n_passes = 1
+
+    def __init__(
+        self,
+        source: Source,
+        surveyed: Survey,
+        multipliers: np.ndarray,
+        validation: float | str | Pair | None,
+        n_threads: int,
+    ) -> None:
+        self._source, self._survey = source, surveyed
+        self.n_rows, self.n_features = surveyed.n_rows, source.n_features
+        self.inputs, self.targets = surveyed.inputs, surveyed.targets
+        held, self.n_training = 0.0, self.n_rows
+        if isinstance(validation, str):
+            validation = default_validation(self.n_rows)
+        if isinstance(validation, float):
+            low = surveyed.low
+            low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
+            self._judges = (low.X, low.Y, low.weight, None)
+            held = total_weight(low.X, low.weight, None)
+            self.n_training -= low.keys.size
+            self.refit = True
+        elif validation is not None:
+            self._judges = judging_pair(validation, multipliers, n_threads)
+        self.n = surveyed.inputs.total - held
+
+    def _marks(self) -> list[np.ndarray]:
+        return [np.array(self._survey.sizes), np.array([self._survey.checksum], dtype=np.uint64)]
+
+    def sample(self, size: int) -> np.ndarray:
+        """The inputs of the highest keys."""
+        high = self._survey.high
+        _, first = np.unique(~high.keys, return_index=True)
+        return high.X[first[:size]]
+
+    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+        """Rows of the sample; or all, less those that are held out: sums can be subtracted."""
+        if most is None:
+            engine = self._stream(s, options, many=True)
+            if not self.refit:
+                return engine
+            return Remainder(engine, self.validation(s, replace(options, device="cpu")), self.n)
+        high = self._survey.high
+        rows = highest(high.keys, most)
+        return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
+
+    def everything(self, s: Standardisation, options: Options) -> Engine:
+        """All rows."""
+        return self._stream(s, options, many=False)
+
+    def _stream(self, s: Standardisation, options: Options, many: bool) -> Engine:
+        """All rows, for many passes or for one."""
+        o, found = options, self._survey
+        plan = BlockPlan.choose(
+            self.n_rows, self.n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
+        )
+        total = found.inputs.total
+        if on_workers(self._source):
+            from srff.data.engines.cluster import ClusterEngine
+
+            return ClusterEngine(
+                self._source, total, s, plan, o.dtype, o.n_components, o.device, keep=many
+            )
+        room = 0.0
+        if many:
+            room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
+        return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
+
+
+def few_distinct(keys: np.ndarray) -> bool:
+    """Whether there are few kinds of rows."""
+    return np.unique(keys).size <= FEW_KINDS
+
+
+def shares_rows(weight: np.ndarray) -> bool:
+    """Whether rows are a few kinds, each written many times.
+
+    To hold out a kind would ask a model for what it cannot know.
+    """
+    return 1 < weight.size <= FEW_KINDS and bool(weight.sum() >= MANY_TIMES * weight.size)
+
+
+def on_workers(source: Source) -> TypeGuard[DaskSource]:
+    """Whether the rows are with the workers of a Dask client."""
+    return isinstance(source, DaskSource) and source.client is not None
+
+
+def judging_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
+    """A user's own validation rows, a sample of them if they are many."""
+    X, Y, weight = pair
+    rows = None
+    if Y.shape[0] > VALIDATION_ROWS:
+        rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
+    return X, Y, weight, rows
+
+
+def default_validation(n_rows: int) -> float:
+    """The share of the rows that is held out unless told otherwise."""
+    share = np.clip(FEW_HELD / n_rows, DEFAULT_VALIDATION, MOST_HELD)
+    return float(min(share, VALIDATION_ROWS / n_rows))
+
+
+def array_layout(
+    X: Any,
+    Y: np.ndarray,
+    weight: np.ndarray | None,
+    rng: np.random.RandomState,
+    validation: float | str | Pair | None,
+    device: str,
+    n_threads: int,
+    memory_limit: float | None = None,
+) -> Layout:
+    """The layout of arrays; many rows on a CPU as a source."""
+    if X.shape[0] > STREAM_ROWS and device == "cpu":
+        source = ArraySource(X, Y, weight)
+        return source_layout(source, rng, validation, n_threads, memory_limit)
+    multipliers = key_multipliers(rng, X.shape[1])
+    return MemoryLayout(X, Y, weight, multipliers, validation, n_threads)
+
+
+def source_layout(
+    source: Source,
+    rng: np.random.RandomState,
+    validation: float | str | Pair | None,
+    n_threads: int,
+    memory_limit: float | None = None,
+) -> Layout:
+    """The layout of a source; few rows are held in memory."""
+    multipliers = key_multipliers(rng, source.n_features)
+    few = whole(source, STREAM_ROWS)
+    if few is not None:
+        return MemoryLayout(*few, multipliers, validation, n_threads)
+    n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS
+    if memory_limit is not None:
+        # Rows, their standardised copies and what is made of them on the way take a third.
+        fitting = int(memory_limit / 3 / (4 * 8 * (source.n_features + 2)))
+        share = min(1.0, fitting / (n_high + n_low))
+        n_high, n_low = (min(n, max(int(share * n), FEWEST)) for n in (n_high, n_low))
+    if on_workers(source):
+        from srff.data.engines.cluster import survey_on_workers
+
+        found = survey_on_workers(source, multipliers, n_high, n_low)
+    else:
+        found = survey(source, multipliers, n_high, n_low, n_threads)
+    return StreamLayout(source, found, multipliers, validation, n_threads)

@@ -1,0 +1,1 @@
+"""Tables of categories and gaps as numbers."""

@@ -1,0 +1,58 @@
+"""Where rows live and how blocks of them are summed.
+
+An engine never sees a formula beyond those of :mod:`srff.core.features`; a solver never sees a row.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from srff.core.engine import Engine
+from srff.data.engines.blocks import Standardisation, total_weight
+from srff.data.engines.device import DeviceEngine, rows_in_block
+from srff.data.engines.local import LocalEngine
+from srff.data.engines.plan import BlockPlan, Rows, parse_memory
+from srff.data.engines.stream import Remainder, StreamEngine
+
+__all__ = [
+    "BlockPlan",
+    "DeviceEngine",
+    "Engine",
+    "LocalEngine",
+    "Remainder",
+    "Rows",
+    "Standardisation",
+    "StreamEngine",
+    "make_engine",
+    "parse_memory",
+    "total_weight",
+]
+
+
+def make_engine(
+    X: Any,
+    Y: np.ndarray,
+    weight: np.ndarray | None,
+    standardisation: Standardisation,
+    *,
+    n_components: int,
+    dtype: np.dtype,
+    device: str = "cpu",
+    n_threads: int = 1,
+    memory_limit: float | None = None,
+    rows: np.ndarray | None = None,
+    cached: bool = True,
+) -> Engine:
+    """The engine for rows in memory, or for some of them, and a device.
+
+    ``cached=False`` is for a single pass: no standardised rows are kept.
+    """
+    if device != "cpu":
+        size = rows_in_block(X.shape[1], n_components)
+        plan = BlockPlan(size, cached=cached)
+        return DeviceEngine(X, Y, weight, standardisation, plan, dtype, device, rows)
+    n_rows = X.shape[0] if rows is None else rows.size
+    plan = BlockPlan.choose(n_rows, X.shape[1], n_components, dtype, n_threads, memory_limit)
+    plan = replace(plan, cached=plan.cached and cached)
+    return LocalEngine(X, Y, weight, standardisation, plan, dtype, n_threads, rows)

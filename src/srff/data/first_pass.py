@@ -1,0 +1,171 @@
+"""One pass over all rows of a source: what standardisation, splits and samples need.
+
+Each row gets a key (see :mod:`srff.data.split`).  The rows of the highest keys are the sample that
+a search learns from, those of the lowest judge.  Both are found on the way: no more rows are held
+than are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from srff._utils.threads import Threads
+from srff.data.moments import Moments, merged, moments
+from srff.data.sources.base import Piece, Source, checked
+from srff.data.split import highest, row_keys
+
+SPARE = 1.5
+"""Rows that wait at most before the highest are chosen, as a multiple of those that are kept."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows with their keys, the highest key first."""
+
+    keys: np.ndarray
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray | None
+
+    def take(self, rows: np.ndarray) -> Sample:
+        """Some of the rows."""
+        w = None if self.weight is None else self.weight[rows]
+        return Sample(self.keys[rows], self.X[rows], self.Y[rows], w)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What some pieces tell: counts, moments, and the rows of the highest and the lowest keys.
+
+    The keys of ``low`` are turned over, so that there too the first row has the highest.
+    """
+
+    sizes: tuple[int, ...]
+    inputs: Moments
+    targets: Moments
+    high: Sample
+    low: Sample
+    checksum: int
+    """The sum of the keys of all rows, which other rows would not have."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(self.sizes)
+
+
+class Best:
+    """The rows of the highest keys of all that come, with copies of the last.
+
+    ``least`` is a key below which none can be among them any more.
+    """
+
+    def __init__(self, size: int, least: int = 0) -> None:
+        self.size, self.least = size, np.uint64(least)
+        self._parts: list[Sample] = []
+
+    def add(self, new: Sample) -> None:
+        """Some rows; what is surely too low is forgotten now and then."""
+        self._parts.append(new)
+        if sum(part.keys.size for part in self._parts) > SPARE * self.size:
+            self._parts = [self.result()]
+            self.least = max(self.least, self._parts[0].keys[self.size - 1])
+
+    def result(self) -> Sample:
+        """The rows, the highest key first."""
+        keys = np.concatenate([part.keys for part in self._parts])
+        chosen = highest(keys, self.size)
+        chosen = chosen[np.argsort(~keys[chosen], kind="stable")]
+        weights = [part.weight for part in self._parts if part.weight is not None]
+        return Sample(
+            keys[chosen],
+            np.concatenate([part.X for part in self._parts])[chosen],
+            np.concatenate([part.Y for part in self._parts])[chosen],
+            np.concatenate(weights)[chosen] if weights else None,
+        )
+
+
+class Collection:
+    """The survey of all pieces, put together one by one in their order."""
+
+    def __init__(self, n_high: int, n_low: int) -> None:
+        self.sizes = n_high, n_low
+        self._best = Best(n_high), Best(n_low)
+        self._counts: list[int] = []
+        self._inputs: list[Moments] = []
+        self._targets: list[Moments] = []
+        self._checksum = 0
+
+    def add(self, part: Survey | None) -> None:
+        """The next piece; None if it has no rows."""
+        if part is None:
+            self._counts.append(0)
+            return
+        self._counts += part.sizes
+        self._inputs.append(part.inputs)
+        self._targets.append(part.targets)
+        self._checksum = (self._checksum + part.checksum) % 2**64
+        for best, new in zip(self._best, (part.high, part.low), strict=True):
+            best.add(new)
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """Keys below these can no longer be among the highest."""
+        return int(self._best[0].least), int(self._best[1].least)
+
+    def result(self) -> Survey:
+        """The survey of all."""
+        if not self._inputs:
+            raise ValueError("There are no rows.")
+        high, low = (best.result() for best in self._best)
+        inputs, targets = merged(self._inputs), merged(self._targets)
+        return Survey(tuple(self._counts), inputs, targets, high, low, self._checksum)
+
+
+def survey(
+    source: Source, multipliers: np.ndarray, n_high: int, n_low: int, n_threads: int = 1
+) -> Survey:
+    """The survey of a source, its pieces side by side over threads."""
+    found = Collection(n_high, n_low)
+
+    def one(piece: Piece) -> Survey | None:
+        return survey_piece(piece, multipliers, source.names, found.sizes, found.least)
+
+    with Threads(n_threads) as threads:
+        for part in threads.map(one, source.pieces()):
+            found.add(part)
+    return found.result()
+
+
+def survey_piece(
+    piece: Piece,
+    multipliers: np.ndarray,
+    names: tuple[str, ...] | None,
+    size: tuple[int, int],
+    least: tuple[int, int],
+) -> Survey | None:
+    """The survey of one piece, without keys that are too low for a sample; None for no rows."""
+    n_rows, checksum = 0, np.uint64(0)
+    inputs, targets = [], []
+    samples = Best(size[0], least[0]), Best(size[1], least[1])
+    n_read = 0
+    for raw in piece.chunks():
+        chunk = checked(raw, piece, n_read, names)
+        n_read += raw.X.shape[0]
+        if not chunk.X.shape[0]:
+            continue
+        n_rows += chunk.X.shape[0]
+        inputs.append(moments(chunk.X, chunk.weight))
+        targets.append(moments(chunk.Y, chunk.weight))
+        keys = row_keys(chunk.X, chunk.Y, multipliers)
+        checksum += np.sum(keys, dtype=np.uint64)
+        for best, turned in zip(samples, (keys, ~keys), strict=True):
+            whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
+            likely = np.flatnonzero(turned >= best.least)
+            best.add(whole.take(likely[highest(turned[likely], best.size)]))
+    if not n_rows:
+        return None
+    high, low = (best.result() for best in samples)
+    return Survey((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))

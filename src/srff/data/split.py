@@ -1,0 +1,104 @@
+"""Choices among rows that depend on what a row holds, never on where it stands.
+
+Each row gets a key, a pseudo-random number made from its values and a seed.  Taking rows by their
+keys gives the same validation set and the same subsample whatever the order of the rows, and
+whether a row is written twice or given weight two; copies of a row never stand on both sides of a
+split.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srff._utils.threads import Threads, row_blocks
+
+_BLOCK_ENTRIES = 2**16
+"""Numbers that are hashed at a time: they and what is made of them stay in a core's cache."""
+
+
+def key_multipliers(rng: np.random.RandomState, n_features: int) -> np.ndarray:
+    """The odd numbers that the inputs and the target are multiplied with."""
+    drawn = rng.randint(0, 2**63, size=n_features + 1, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)
+
+
+def row_keys(X: Any, y: np.ndarray, multipliers: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its values."""
+    n_columns = X.shape[1] + y.shape[1]
+    multipliers = np.resize(multipliers, n_columns)
+
+    def hashed(rows: slice) -> np.ndarray:
+        values = np.empty((rows.stop - rows.start, n_columns))
+        values[:, : X.shape[1]] = X[rows]
+        values[:, X.shape[1] :] = y[rows]
+        values += 0.0  # turns -0.0 into 0.0: equal numbers must have equal bits
+        return (_mix(values.view(np.uint64)) * multipliers).sum(axis=1, dtype=np.uint64)
+
+    with Threads(n_threads) as threads:
+        blocks = row_blocks(X.shape[0], n_columns, _BLOCK_ENTRIES)
+        keys = np.concatenate(list(threads.map(hashed, blocks)))
+    return _mix(keys)
+
+
+def _mix(z: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def split_rows(keys: np.ndarray, weight: np.ndarray | None, fraction: float) -> np.ndarray:
+    """A mask of the rows held out: the lowest keys, up to ``fraction`` of the total weight.
+
+    At least one distinct row stands on either side; a single distinct row is never held out.
+    """
+    if weight is None:
+        ordered, mass = np.sort(keys), np.arange(1.0, keys.size + 1)
+    else:
+        order = np.argsort(keys, kind="stable")
+        ordered, mass = keys[order], np.cumsum(weight[order])
+    if ordered[0] == ordered[-1]:
+        return np.zeros(keys.size, dtype=bool)
+    count = int(np.searchsorted(mass, fraction * mass[-1] * (1 + 1e-12), side="right"))
+    # Copies of a row stay together: the first key that is not held out.
+    limit = ordered[min(count, keys.size - 1)]
+    if limit == ordered[0]:
+        limit = ordered[np.searchsorted(ordered, limit, side="right")]
+    return keys < limit
+
+
+def highest(keys: np.ndarray, size: int) -> np.ndarray:
+    """Indices, in their order, of the rows of the ``size`` highest keys, with copies of the last.
+
+    All of them if there are no more.
+    """
+    if size >= keys.size:
+        return np.arange(keys.size)
+    return np.flatnonzero(keys >= np.partition(keys, -size)[-size])
+
+
+def sample_rows(keys: np.ndarray, size: int) -> np.ndarray:
+    """Indices of at most ``size`` distinct rows, those with the highest keys."""
+    taken = size
+    while True:
+        chosen = highest(keys, taken)
+        _, first = np.unique(keys[chosen], return_index=True)
+        if first.size >= size or chosen.size == keys.size:
+            return chosen[first[::-1][:size]]
+        taken *= 2
+
+
+def merge_rows(
+    X: Any, Y: np.ndarray, weight: np.ndarray | None, keys: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Equal rows as one row of their joint weight, in the order of the keys.
+
+    No weights come back where there were none and no two rows are equal.
+    """
+    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    mass = np.bincount(inverse, weights=weight, minlength=distinct.size)
+    if (mass == 1.0).all():
+        return X[first], Y[first], None, distinct
+    return X[first], Y[first], mass, distinct

@@ -1,0 +1,25 @@
+"""Data: the paper's synthetic problems, and its real ones."""
+
+from srff.reproduction.datasets import (
+    SE1,
+    SE2,
+    SE3,
+    Truth,
+    load_real,
+    make_se1,
+    make_se2,
+    make_se3,
+    split_real,
+)
+
+__all__ = [
+    "SE1",
+    "SE2",
+    "SE3",
+    "Truth",
+    "load_real",
+    "make_se1",
+    "make_se2",
+    "make_se3",
+    "split_real",
+]

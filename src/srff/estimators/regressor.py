@@ -1,0 +1,248 @@
+"""Regression that finds the variables it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from srff._utils.progress import Callback
+from srff.core.losses import Loss, get_loss
+from srff.estimators.base import RandomFeatureRegressor
+from srff.estimators.selector import SelectingModel
+
+
+class SRFFRegressor(SelectingModel, RandomFeatureRegressor):
+    """Nonlinear regression that finds the variables it needs: sparse random Fourier features.
+
+    Kernel ridge regression on random features ``Z = sqrt(2/D) cos(X W + b)`` whose frequencies are
+    learned with the model, so that the scale of a variable that does not help is exactly zero.
+
+    By default the variables are found by elimination: frequencies are learned on many variables,
+    the least used leave, and so on; the smallest model that is not significantly worse than the
+    best on the validation rows says which variables are kept, and the best of several kinds of
+    model on these is returned.  ``solver="alternating", refine=None`` is the method of the paper
+    [1]_, with ``W = diag(gamma) E`` and ``gamma`` on a simplex.
+
+    Inputs and target are standardised inside.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "laplace", "matern12", "matern32", "matern52"}, kernel or callable, \
+default="gaussian"
+        The kernel whose spectral measure the frequencies ``E`` are drawn from: a name, an object
+        of :mod:`srff.kernels` such as ``Matern(nu=2)``, or a function ``(rng, size) -> draws``.
+    n_components : int or "auto", default="auto"
+        Number of random features, D.  "auto" is as many as rows, but from 50 to 300, and many more
+        for the last model where they help and ``memory_limit`` allows them.
+    alpha : float or "auto", default="auto"
+        Ridge penalty per row, at least 1e-8 in the descents of ``refine``.  "auto" chooses by
+        validation error.
+    budget : float or "auto", default="auto"
+        The sum of the scales that the search starts from, and that ``refine=None`` keeps to.  The
+        paper's is d / sigma, with sigma the median distance to the 20 nearest neighbours among at
+        most 1,000 rows.  "auto" is that for ``solver="alternating"``; for "profile" half of it and
+        twice of it are tried too.
+    solver : {"profile", "alternating"}, default="profile"
+        How scales are found.  "profile" solves for the coefficients at every point of the descent;
+        with ``refine=None`` it is a projected descent on the simplex whose alpha follows the
+        evidence.  "alternating" is the paper's Algorithm 1.
+    refine : {"auto", "metric", "frequencies"} or None, default="auto"
+        What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
+        chooses among them and scales alone by validation error.  None keeps to the simplex.
+    inputs : {"auto", "standard", "quantile"}, default="auto"
+        How inputs are brought to a common scale: by their mean and standard deviation, or as normal
+        scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
+        and chooses by validation error.  ``refine=None`` and ``solver="alternating"`` need
+        "standard" or "auto", the same then.
+    loss : {"squared", "poisson", "pinball"} or Loss, default="squared"
+        What is minimised: "squared" predicts the mean, "poisson" the rate of counts by a model of
+        its logarithm, "pinball" the median or, as ``srff.losses.Pinball(0.9)``, another quantile;
+        or a loss of your own.
+    groups : list of lists, array of labels, mapping or None, default=None
+        Columns that are kept or dropped together and share one scale: lists of columns (positions
+        or names), a label for each column, or a mapping of names to lists.  A column in no list
+        stands for itself.
+    n_features_to_select : int or None, default=None
+        Keep so many variables (or groups), if as many vary; None keeps as few as do not cost
+        accuracy.
+    target_weights : {"variance", "equal"} or array of shape (n_targets,), default="variance"
+        How several targets count in the loss: by their variance, as they stand in their units;
+        each the same; or by numbers times the same.
+    categorical_features : "from_dtype", list of names or positions, or mask, default="from_dtype"
+        Columns that are categories.  By default those that a data frame has as categories, text or
+        booleans.
+    categories : {"auto", "onehot", "target"}, OneHotEncoder or TargetEncoder, default="auto"
+        How categories are encoded inside, the columns of one being a group: an indicator for each
+        level, or the mean of the target at each level; "auto" is indicators for up to 16 levels.
+        An encoder of scikit-learn is used with its own settings.  Levels that the fit did not see
+        are zeros, or the overall mean.
+    missing : {"error", "impute"}, default="error"
+        What becomes of NaN in inputs: an error; or the column's median, with an indicator in the
+        same group where any was missing in the fit.  A missing category is a level of its own.
+    validation : float, pair (X, y) or None, default=None
+        What choices are judged on: a fraction of the rows, held out by a hash of their values, or
+        data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
+        that is more, if anything is to be chosen.  Rows held out come back when the coefficients
+        are solved for the last time; a pair is never learned from.  Of more than 20,000 rows a
+        sample judges.
+    max_iter : int or None, default=None
+        Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
+        "profile".
+    tol : float or None, default=None
+        A descent stops when the objective's relative decrease in an iteration is below ``tol``;
+        None is 1e-4 for ``solver="alternating"`` and 1e-5 for "profile".
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        Precision of the features.  "auto" is float32 above 500 rows, and above 50 in the descents
+        of ``refine``.  Sums over rows and solves are in float64.
+    device : str, default="cpu"
+        "cpu" (NumPy), or a PyTorch device such as "cuda" to fit on.  Prediction is on the CPU.
+    memory_limit : str, number or None, default=None
+        Most bytes to use beside the data, such as "500MB".  None keeps standardised blocks of the
+        data in memory.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.  The model is bitwise the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the frequencies and of the choice of rows.
+    checkpoint : path or None, default=None
+        A folder to keep the steps of the fit in.  A fit with the same data and parameters that
+        finds them there goes on after the last one, and ends with the same model.  A folder of
+        another fit, or a damaged one, is refused.  It stays when the fit has ended.
+    verbose : int, default=0
+        If positive, show a progress bar on a terminal.
+    callback : callable or None, default=None
+        Called with a :class:`srff._utils.progress.Progress` after each iteration.
+
+    Attributes
+    ----------
+    scale_ : ndarray of shape (n_features_in_,)
+        How fast the model varies along each variable, for standardised inputs, so that variables
+        can be compared; exactly zero for variables that are not used.  It is ``gamma`` where the
+        model has scales; else the root mean square of the variable's frequencies, each counted by
+        the square of its coefficient.  Divide by ``spread_`` for the user's units.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        ``scale_`` as shares of its sum.
+    alpha_, budget_ : float
+        The values used.
+    sigma_ : float or None
+        The kernel's width that the budget came from, if it did.
+    model_kind_ : str
+        "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
+        with many more features), "frequencies" (each its own, the mean over several draws), "blend"
+        (a mean of several kinds) or "mean" (no variable).
+    input_map_ : object
+        The map of the selected inputs to a common scale.
+    coef_ : ndarray of shape (n_components,) or (n_components, n_targets)
+        Coefficients of the random features, in the target's units.
+    intercept_ : float or ndarray of shape (n_targets,)
+        What is added to them: the target's mean for the squared loss.
+    n_targets_ : int or None
+        The number of targets; None where ``y`` had one dimension.
+    frequencies_, offsets_ : ndarrays of shapes (n_selected, n_components) and (n_components,)
+        ``W`` in the selected columns, and ``b``.
+    columns_ : ndarray of int
+        The columns that ``frequencies_`` has rows for: the selected ones; of a table with
+        categories or gaps, columns of the encoded table.
+    levels_, encoding_ : tuple and object, or None
+        The levels of the columns that are categories, and how the table is encoded; None for a
+        table of numbers.
+    center_, spread_ : ndarrays of shape (n_features_in_,)
+        The standardisation of the inputs, or of the columns of the encoded table.
+    validation_error_ : float
+        Root mean squared error, or the mean of another loss, of the chosen model on the validation
+        rows, before its last solve; NaN where there were none.
+    constant_error_ : float
+        The same of the best constant, on the training rows.
+    target_spread_ : float
+        The target's standard deviation, or the unit that errors are given in.
+    path_ : dict of arrays
+        One row per candidate: its ``kind`` and ``inputs``, ``alpha``, ``budget``,
+        ``training_error`` and ``validation_error`` and the ``loss`` that they are of ("squared":
+        RMSE; "scores": RMSE of the loss's slopes, which variables are searched by), ``n_variables``
+        (or groups), ``n_iter``, ``seconds``, and whether it was ``stopped`` early.
+    objective_ : ndarray
+        The objective (of the standardised target) at the start and after each iteration.
+    n_iter_, n_passes_ : int
+        Iterations of the chosen model; passes of the whole fit that read every training row.
+    effective_passes_ : float
+        Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
+        the training rows.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    References
+    ----------
+    .. [1] Gregorova, Ramapuram, Kalousis, Marchand-Maillet, "Large-scale Nonlinear Variable
+       Selection via Kernel Random Features", ECML-PKDD 2018.
+
+    Examples
+    --------
+    >>> from srff import SRFFRegressor
+    >>> from srff.reproduction.datasets import make_se2
+    >>> X, y = make_se2(1000, random_state=0)
+    >>> X.shape
+    (1000, 100)
+    >>> model = SRFFRegressor(n_components=50, random_state=0).fit(X, y)
+    >>> model.get_support(indices=True).tolist()
+    [10, 11, 12, 13, 14]
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        n_components: int | str = "auto",
+        *,
+        alpha: float | str = "auto",
+        budget: float | str = "auto",
+        solver: str = "profile",
+        refine: str | None = "auto",
+        inputs: str = "auto",
+        loss: Any = "squared",
+        groups: Any = None,
+        n_features_to_select: int | None = None,
+        target_weights: Any = "variance",
+        categorical_features: Any = "from_dtype",
+        categories: Any = "auto",
+        missing: str = "error",
+        validation: Any = None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        dtype: Any = "auto",
+        device: str = "cpu",
+        memory_limit: str | float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        checkpoint: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.alpha = alpha
+        self.budget = budget
+        self.solver = solver
+        self.refine = refine
+        self.inputs = inputs
+        self.loss = loss
+        self.groups = groups
+        self.n_features_to_select = n_features_to_select
+        self.target_weights = target_weights
+        self.categorical_features = categorical_features
+        self.categories = categories
+        self.missing = missing
+        self.validation = validation
+        self.max_iter = max_iter
+        self.tol = tol
+        self.dtype = dtype
+        self.device = device
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.callback = callback
+
+    def _loss(self) -> Loss:
+        return get_loss(self.loss)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        get_loss(self.loss)

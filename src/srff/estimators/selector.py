@@ -1,0 +1,263 @@
+"""What the estimators share that select variables."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from srff._utils import parameters
+from srff._utils.arrays import to_host
+from srff._utils.progress import Callback
+from srff._utils.threads import count_threads
+from srff.core.candidate import Model
+from srff.core.groups import parse_groups
+from srff.data.encoding.columns import check_how
+from srff.data.engines import parse_memory
+from srff.data.problem import FLOAT64_ROWS, Problem
+from srff.estimators.base import RandomFeatureModel
+from srff.estimators.path_table import path_table
+from srff.inspect.describe import html_summary, summary
+from srff.paper.alpha_search import search_alternating, search_profile
+from srff.selection.recipe import FACTORS, Settings, automatic
+
+SOLVERS = ("profile", "alternating")
+REFINEMENTS = ("auto", "metric", "frequencies")
+INPUTS = ("auto", "standard", "quantile")
+MISSING = ("error", "impute")
+FEW_ROWS = 50
+"""Rows up to which refining is in float64."""
+
+DESCENT = 30
+"""Iterations of one descent."""
+
+N_WIDE, N_FREE = 2048, 800
+"""Features of a metric's last model, and free frequencies, where ``n_components="auto"`` may choose
+so many."""
+
+
+class SelectingModel(SelectorMixin, RandomFeatureModel):
+    """A model that finds the variables it needs."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """``scale_`` as shares of its sum."""
+        check_is_fitted(self)
+        total = self.scale_.sum()
+        return self.scale_ / total if total else self.scale_.copy()
+
+    def reduced(self) -> Self:
+        """The same fitted model over the selected columns alone, for deployment.
+
+        Returns
+        -------
+        model : SRFFRegressor or SRFFClassifier
+            Fitted; its inputs are the selected columns, in their order.
+        """
+        check_is_fitted(self)
+        support = self.get_support()
+        if not support.any():
+            raise ValueError("No variable was selected: the model is the constant intercept_.")
+        model = copy.copy(self)
+        encoding, kept = self.encoding_, support
+        if encoding is not None:
+            kept = support[encoding.source]
+            model.encoding_ = encoding.take(np.flatnonzero(kept))
+            assert self.levels_ is not None
+            model.levels_ = tuple(self.levels_[k] for k in np.flatnonzero(support))
+        model.columns_ = np.searchsorted(np.flatnonzero(kept), self.columns_)
+        for name, mask in (
+            ("scale_", support),
+            ("feature_names_in_", support),
+            ("center_", kept),
+            ("spread_", kept),
+        ):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name)[mask])
+        model.n_features_in_ = int(support.sum())
+        # What speaks of the columns of the whole table.
+        if self.groups is not None:
+            names = getattr(self, "feature_names_in_", None)
+            model.groups = parse_groups(self.groups, support.size, names)[support]
+        if isinstance(self.validation, tuple | list):
+            model.validation = None
+        if model.levels_ is not None and not isinstance(self.categorical_features, str | None):
+            model.categorical_features = [level is not None for level in model.levels_]
+        return model
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        return f"{text}\n{summary(self)}" if hasattr(self, "scale_") else text
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        inner = super()._repr_html_
+        return lambda: (html_summary(self) if hasattr(self, "scale_") else "") + inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_()
+        return bundle
+
+    def report(
+        self, path: Any = None, X: Any = None, y: Any = None, *, overwrite: bool = False
+    ) -> str:
+        """Write what was found as one HTML page that stands alone.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            Where to write it; None only returns it.
+        X, y : array-like or None, default=None
+            Rows that the model was not fitted on, if there are any at hand.
+        overwrite : bool, default=False
+            Whether a file that is there may be replaced.
+
+        Returns
+        -------
+        page : str
+        """
+        from srff.inspect.report import report
+
+        return report(self, path, X, y, overwrite=overwrite)
+
+    def transform(self, X: Any) -> Any:
+        """Reduce the inputs to the selected columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+
+        Returns
+        -------
+        X : array or data frame of shape (n_samples, n_selected)
+        """
+        return super().transform(to_host(X))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put zeros where :meth:`transform` dropped columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_selected)
+            The selected columns.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        """
+        return super().inverse_transform(to_host(X))
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.scale_ > 0
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        parameters.check_choice("solver", self.solver, SOLVERS)
+        if self.refine is not None:
+            parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
+        parameters.check_choice("inputs", self.inputs, INPUTS)
+        if self.inputs == "quantile" and (self.refine is None or self.solver == "alternating"):
+            raise ValueError(
+                "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
+                f"'frequencies', got solver={self.solver!r}, refine={self.refine!r}."
+            )
+        parameters.check_choice("missing", self.missing, MISSING)
+        check_how("categories", self.categories)
+        if self.n_features_to_select is not None:
+            parameters.check_integer("n_features_to_select", self.n_features_to_select, 1)
+            if self.refine is None:
+                raise ValueError(
+                    "n_features_to_select needs refine='auto', 'metric' or 'frequencies', got "
+                    "refine=None."
+                )
+        if self.max_iter is not None:
+            parameters.check_integer("max_iter", self.max_iter, 1)
+        if self.tol is not None:
+            parameters.check_tolerance(self.tol)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)):
+            raise ValueError(f"checkpoint={self.checkpoint!r} must be a folder or None.")
+
+    def _limits(self) -> tuple[int, float]:
+        """Iterations of a descent, and the relative decrease that ends it."""
+        max_iter, tol = (100, 1e-4) if self.solver == "alternating" else (DESCENT, 1e-5)
+        return (
+            max_iter if self.max_iter is None else self.max_iter,
+            tol if self.tol is None else self.tol,
+        )
+
+    def _ways(self) -> str:
+        # Only the profile's own starts look at inputs in more than one way.
+        refining = self.refine is not None and self.solver == "profile"
+        return self.inputs if refining else "standard"
+
+    def _float64_rows(self) -> int:
+        # Many descents: sines in float64 are slow, and no digit of the answer needs them.
+        return FLOAT64_ROWS if self.refine is None else FEW_ROWS
+
+    def _largest(self) -> tuple[int, int]:
+        """Most features of the wide model and most free frequencies that may be chosen."""
+        if self.n_components != "auto":
+            return 0, 0
+        limit = parse_memory(self.memory_limit)
+        if limit is None:
+            return N_WIDE, N_FREE
+        # Sums of D x D numbers: one for each thread, their total, and what a solve needs.
+        fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
+        return min(N_WIDE, fitting), min(N_FREE, fitting)
+
+    def _chooses(self) -> bool:
+        return (
+            self.refine is not None
+            or self.alpha == "auto"
+            or (self.solver == "profile" and self.budget == "auto")
+        )
+
+    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+        max_iter, tol = self._limits()
+        factors = FACTORS if self.budget == "auto" else (1.0,)
+        best: Model | None = None
+        models: list[Model] = []
+        if self.solver == "alternating":
+            result = search_alternating(
+                problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
+            )
+            if not result.best.state.converged:
+                warnings.warn(
+                    f"The solver stopped at max_iter={max_iter} before the objective's relative "
+                    f"decrease was below tol={tol}; raise either.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            models = result.models(problem)
+            best = models[result.chosen]
+        elif self.refine is None:
+            best, models = search_profile(
+                problem, self._alphas(), factors=factors, max_iter=max_iter, tol=tol, report=report
+            )
+        if self.refine is not None:
+            settings = Settings(
+                refine=self.refine,
+                max_iter=DESCENT if self.max_iter is None else self.max_iter,
+                tol=1e-5 if self.tol is None else self.tol,
+                alpha=None if self.alpha == "auto" else float(self.alpha),
+                factors=factors,
+                largest=self._largest(),
+                start=best,
+                inputs=self.inputs,
+                size=self.n_features_to_select,
+            )
+            best, tried = automatic(problem, settings, report)
+            models += tried
+        assert best is not None
+        return best, path_table(models, problem)

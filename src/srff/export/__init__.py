@@ -1,0 +1,1 @@
+"""Fitted models as files: our own format, and ONNX."""

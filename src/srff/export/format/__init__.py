@@ -1,0 +1,1 @@
+"""The file format: a safetensors container, the classes and settings it may hold."""

@@ -1,0 +1,433 @@
+"""The models that can be saved: what each consists of, and how its parts must fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.feature_selection import SelectorMixin
+
+from srff.core.groups import parse_groups
+from srff.data.encoding.columns import Category, Encoding
+from srff.data.encoding.frames import categorical_mask
+from srff.data.engines import BlockPlan, parse_memory
+from srff.data.scaling import Standardise
+from srff.estimators.classifier import SRFFClassifier
+from srff.estimators.regressor import SRFFRegressor
+from srff.estimators.rff import RFFRegressor
+from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
+from srff.export.format.container import Refused, check_keys, mapping, shown
+from srff.export.format.kinds import (
+    FEATURE,
+    FINITE,
+    SMALL,
+    Bases,
+    BlockType,
+    Count,
+    Floats,
+    InputMap,
+    Integers,
+    Kind,
+    Lists,
+    Nothing,
+    Number,
+    Packed,
+    PerOutput,
+    Stored,
+    Table,
+    Targets,
+    Text,
+    Texts,
+    Truths,
+)
+from srff.export.format.settings import packed_parameters, unpacked_parameters
+from srff.reproduction.baselines import (
+    SPAM,
+    Denovas,
+    HSICLasso,
+    LassoBaseline,
+    MeanBaseline,
+    RidgeBaseline,
+)
+
+OUTPUTS = ("default", "pandas", "polars")
+"""What ``set_output`` may have been given."""
+
+OPTIONAL = {"feature_names_in_"}
+"""What a fitted model may lack."""
+
+EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
+"""What a fit that failed leaves."""
+
+FAR = 1e7
+"""Largest distance from the mean, in spreads, of what a category or a gap becomes: over n training
+rows it is at most the root of n."""
+
+
+def described(model: Any) -> tuple[Packed, dict[str, Any]]:
+    """A model taken apart: its arrays, and the rest as plain data."""
+    fitted = _is_fitted(model)
+    parts = _parts(model) if fitted else Packed()
+    about = {
+        "class": NAMES[type(model)],
+        **packed_parameters(model),
+        "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
+        "fitted": fitted,
+        "values": parts.values,
+        "column_major": parts.column_major,
+    }
+    return parts, about
+
+
+def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
+    """The model put together from arrays and plain data of any origin."""
+    what = "the model's description"
+    about = mapping(what, about)
+    keys = {"class", "parameters", "left_out", "output", "fitted", "values", "column_major"}
+    check_keys(what, about, keys)
+    name, output, order = about["class"], about["output"], about["column_major"]
+    if not (isinstance(name, str) and name in CLASSES):
+        raise Refused(f"its class is {shown(name)}; known are {', '.join(CLASSES)}")
+    if not (isinstance(order, list) and all(isinstance(each, str) for each in order)):
+        raise Refused("column_major is not a list of names")
+    if not isinstance(about["fitted"], bool):
+        raise Refused("fitted is neither true nor false")
+    model = unpacked_parameters(CLASSES[name].make, about)
+    if output is not None:
+        selects = isinstance(model, SelectorMixin)
+        if not (isinstance(output, str) and output in OUTPUTS and selects):
+            raise Refused(f"output is {shown(output)}")
+        model.set_output(transform=output)
+    stored = Stored(arrays, mapping("values", about["values"]), set(order))
+    if about["fitted"]:
+        return _fitted(model, stored)
+    stored.check_empty()
+    return model
+
+
+def _is_fitted(model: Any) -> bool:
+    names = set(CLASSES[NAMES[type(model)]].fitted) - OPTIONAL
+    missing = {name for name in names if name not in vars(model)}
+    if missing >= names - EARLY:
+        return False
+    if missing:
+        listed = ", ".join(sorted(missing))
+        raise ValueError(f"The model cannot be saved: it lacks {listed}. Fit it again.")
+    return True
+
+
+def _parts(model: Any) -> Packed:
+    """A fitted model's attributes taken apart."""
+    out = Packed()
+    for name, kind in CLASSES[NAMES[type(model)]].fitted.items():
+        if name in vars(model):
+            kind.pack(name, getattr(model, name), out)
+    return out
+
+
+def _fitted(model: Any, stored: Stored) -> Any:
+    """The model with its fitted attributes."""
+    entry = CLASSES[NAMES[type(model)]]
+    for name, kind in entry.fitted.items():
+        if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
+            continue
+        stored.attributes[name] = kind.unpack(name, stored)
+    stored.check_empty()
+    for name, value in stored.attributes.items():
+        setattr(model, name, value)
+    entry.check(model)
+    return model
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A fitted model inside a model, or None."""
+
+    make: type
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        """Take it apart."""
+        out.values[name] = None if value is None else packed_parameters(value)
+        if value is not None:
+            out.add_part(name, _parts(value))
+
+    def unpack(self, name: str, stored: Stored) -> Any:
+        """Check it and put it together."""
+        about = stored.value(name)
+        if about is None:
+            return None
+        check_keys(name, mapping(name, about), {"parameters", "left_out"})
+        return _fitted(unpacked_parameters(self.make, about), stored.part(name))
+
+
+def _random_features(model: Any) -> None:
+    columns, components = model.columns_, model.offsets_.size
+    if not components:
+        raise Refused("it has no components")
+    _check_selection(model)
+    _check_labels(model)
+    inputs = model.input_map_
+    if isinstance(inputs, Standardise) and not (
+        np.array_equal(inputs.center, model.center_[columns])
+        and np.array_equal(inputs.spread, model.spread_[columns])
+    ):
+        raise Refused("input_map_ does not fit center_ and spread_")
+    if model.encoding_ is not None and columns.size:
+        _check_near(inputs, model.encoding_.take(columns))
+    dtype, limit = model.block_dtype_, parse_memory(model.memory_limit)
+    with np.errstate(over="ignore"):
+        _check_bounded("coef_", model.coef_.astype(dtype))
+    try:
+        BlockPlan.choose(1, columns.size, components, dtype, memory_limit=limit, squares=False)
+    except ValueError as error:
+        raise Refused(str(error).removesuffix(".")) from None
+
+
+def _check_selection(model: Any) -> None:
+    """Refuse columns in use of variables that are not selected, and the other way round."""
+    encoding, scale = model.encoding_, model.scale_
+    source = model.columns_ if encoding is None else encoding.source[model.columns_]
+    if not scale[source].all():
+        raise Refused("columns_ has columns whose scale_ is zero")
+    selected = np.unique(source).size
+    # A group may have columns that do not vary: they are selected with it, and not in use.
+    if getattr(model, "groups", None) is None and selected != np.count_nonzero(scale):
+        raise Refused(
+            f"scale_ selects {np.count_nonzero(scale)} variables, columns_ has those of {selected}"
+        )
+
+
+def _check_labels(model: Any) -> None:
+    """Refuse parameters that speak of other columns than those of the model."""
+    size, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    categorical = getattr(model, "categorical_features", None)
+    try:
+        parse_groups(getattr(model, "groups", None), size, names)
+        named = categorical_mask(categorical, size, names)
+    except ValueError as error:
+        raise Refused(str(error).removesuffix(".")) from None
+    for k in np.flatnonzero(named):
+        if model.levels_ is None or model.levels_[k] is None:
+            raise Refused(f"categorical_features names column {k}, which levels_ has as numbers")
+
+
+def _check_near(inputs: Any, encoding: Encoding) -> None:
+    """Refuse what stands for a level or a gap if it is so far out that features would overflow."""
+    if not isinstance(inputs, Standardise):
+        return  # scores are bounded
+    at = 0
+    for column in encoding.columns:
+        here = slice(at, at + column.width)
+        at += column.width
+        if isinstance(column, Category):
+            values = column.table[~np.isnan(column.table[:, 0])]
+        else:
+            center = float(inputs.center[here][0])  # nothing far out where there is no fill
+            number = [center if column.fill is None else column.fill] * column.value
+            marks = [[0.0], [1.0]] if column.indicator else [[]]
+            values = np.array([number + mark for mark in marks])
+        with np.errstate(over="ignore"):
+            far = np.abs((values - inputs.center[here]) / inputs.spread[here])
+        if (far > FAR).any():
+            raise Refused("encoding_ has numbers that are too far from center_")
+
+
+def _check_bounded(name: str, coefficients: np.ndarray, most: float = FINITE) -> None:
+    """Refuse coefficients of bounded functions whose sum may overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.abs(coefficients).sum(dtype=coefficients.dtype))
+    if not total <= min(most, float(np.finfo(coefficients.dtype).max)):
+        raise Refused(f"{name} has numbers that are too large")
+
+
+def _linear(model: Any) -> None:
+    _check_bounded("coef_", model.coef_)
+    used = np.flatnonzero(model.coef_)
+    if model.selected_ is not None and not np.isin(used, model.selected_).all():
+        raise Refused("coef_ is not zero for variables that are not in selected_")
+
+
+def _spam(model: Any) -> None:
+    for basis, coef in zip(model.bases_.values(), model.coef_, strict=True):
+        functions = basis.rotation.shape[1]
+        if functions != coef.size:
+            raise Refused(f"bases_ has {functions} functions where coef_ has {coef.size} entries")
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Splines are at most one.
+            largest = (1 + np.abs(basis.mean)) @ np.abs(basis.rotation) * np.abs(coef)
+            largest = largest * max(1.0, model.y_spread_)
+        _check_bounded("coef_", largest, FINITE / len(model.coef_))
+
+
+def _hsic(model: Any) -> None:
+    inner = 0 if model.model_ is None else model.model_.n_features_in_
+    if inner != model.selected_.size:
+        raise Refused(f"model_ has {inner} inputs, and selected_ {model.selected_.size} variables")
+
+
+def _denovas(model: Any) -> None:
+    if not model.selected_.size:
+        return
+    if model.dual_coef_.size != model.rows_.shape[0]:
+        raise Refused(f"dual_coef_ has {model.dual_coef_.size} entries for other rows_")
+    if not 1e-100 <= model.refit_sigma_ <= 1e100:
+        raise Refused(f"refit_sigma_ is {model.refit_sigma_!r}")
+    _check_bounded("dual_coef_", model.dual_coef_)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class of model, its fitted attributes, and the check of them all together."""
+
+    make: type
+    fitted: Mapping[str, Kind]
+    check: Callable[[Any], None]
+
+
+def _path(**columns: type[Floats] | type[Integers]) -> dict[str, Kind]:
+    return {"path_": Table({**columns, "validation_error": Floats})}
+
+
+ANY = Number(any_float=True)
+COLUMNS = ("columns",)
+SELECTED = Integers(("selected variables",), below="columns")
+
+INPUT: dict[str, Kind] = {
+    "n_features_in_": Count(1, "columns"),
+    "feature_names_in_": Texts(COLUMNS),
+}
+
+TARGET: dict[str, Kind] = {"intercept_": Number()}
+
+STANDARD: dict[str, Kind] = {"center_": Floats(COLUMNS), "spread_": Floats(COLUMNS, low=SMALL)}
+
+LINEAR: dict[str, Kind] = {"coef_": Floats(COLUMNS), "alpha_": ANY}
+
+_RESULTS: dict[str, Kind] = {
+    "center_": Floats((ENCODED,)),
+    "spread_": Floats((ENCODED,), low=SMALL),
+    "scale_": Floats(COLUMNS, low=0.0),
+    "columns_": Integers(("columns in use",), below=ENCODED),
+    "frequencies_": Floats(("columns in use", "components"), -FEATURE, FEATURE),
+    "offsets_": Floats(("components",), -FEATURE, FEATURE),
+    "coef_": PerOutput(("components",)),
+    "intercept_": PerOutput(),
+    "alpha_": ANY,
+    "budget_": Number(low=0.0),
+    "objective_": Floats(any_float=True),
+    "n_iter_": Count(1),
+    "path_": Table(
+        {
+            "kind": Texts,
+            "inputs": Texts,
+            "alpha": Floats,
+            "budget": Floats,
+            "loss": Texts,
+            "training_error": Floats,
+            "validation_error": Floats,
+            "n_variables": Integers,
+            "n_iter": Integers,
+            "seconds": Floats,
+            "stopped": Truths,
+        }
+    ),
+    "model_kind_": Text(),
+    "validation_error_": ANY,
+    "constant_error_": ANY,
+    "input_map_": InputMap(),
+    "sigma_": Number(low=0.0, or_none=True),
+    "target_spread_": Number(low=0.0),
+    "block_dtype_": BlockType(),
+    "n_passes_": Count(),
+    "effective_passes_": Number(low=0.0),
+}
+
+
+def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
+    """In the order of unpacking: what sets a dimension comes before what has it."""
+    tables: dict[str, Kind] = {"levels_": ColumnLevels(), "encoding_": ColumnEncoding()}
+    return {**INPUT, **tables, **outputs, **_RESULTS}
+
+
+REGRESSION = _random_feature_kinds({"n_targets_": Targets()})
+CLASSIFICATION = _random_feature_kinds({"classes_": Classes()})
+
+CLASSES: dict[str, Entry] = {
+    "SRFFRegressor": Entry(SRFFRegressor, REGRESSION, _random_features),
+    "SRFFClassifier": Entry(SRFFClassifier, CLASSIFICATION, _random_features),
+    "RFFRegressor": Entry(RFFRegressor, REGRESSION, _random_features),
+    "MeanBaseline": Entry(
+        MeanBaseline, {**INPUT, **TARGET, "selected_": Nothing()}, lambda model: None
+    ),
+    "RidgeBaseline": Entry(
+        RidgeBaseline,
+        {**INPUT, **TARGET, **LINEAR, "selected_": Nothing(), **_path(alpha=Floats)},
+        _linear,
+    ),
+    "LassoBaseline": Entry(
+        LassoBaseline,
+        {
+            **INPUT,
+            **TARGET,
+            **LINEAR,
+            "selected_": SELECTED,
+            "lambda_": ANY,
+            **_path(**{"lambda": Floats, "n_variables": Integers}),
+        },
+        _linear,
+    ),
+    "SPAM": Entry(
+        SPAM,
+        {
+            **INPUT,
+            **TARGET,
+            **STANDARD,
+            "selected_": SELECTED,
+            "y_spread_": Number(low=0.0),
+            "bases_": Bases(),
+            "coef_": Lists(("selected variables",)),
+            "importances_": Floats(COLUMNS, low=0.0),
+            "lambda_": ANY,
+            **_path(**{"lambda": Floats, "n_variables": Integers}),
+        },
+        _spam,
+    ),
+    "HSICLasso": Entry(
+        HSICLasso,
+        {
+            **INPUT,
+            **TARGET,
+            "selected_": SELECTED,
+            "model_": Inner(RFFRegressor),
+            "lambdas_": Floats(("knots",), any_float=True),
+            "coefs_": Floats(("knots", "columns"), any_float=True),
+            **_path(n_variables=Integers),
+        },
+        _hsic,
+    ),
+    "Denovas": Entry(
+        Denovas,
+        {
+            **INPUT,
+            **TARGET,
+            **STANDARD,
+            "selected_": SELECTED,
+            "dual_coef_": Floats(),
+            "rows_": Floats(("rows", "selected variables")),
+            "refit_sigma_": ANY,
+            "sigma_": ANY,
+            "tau_": ANY,
+            "alpha_": ANY,
+            "taus_": Floats(("taus",), any_float=True),
+            "masks_": Truths(("taus", "columns")),
+            "n_iter_": Count(),
+            **_path(tau=Floats, n_variables=Integers),
+        },
+        _denovas,
+    ),
+}
+"""The classes that a file can name."""
+
+NAMES = {entry.make: name for name, entry in CLASSES.items()}

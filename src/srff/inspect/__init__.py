@@ -1,0 +1,1 @@
+"""What a fitted model says: its errors, its words, its pictures, its report."""

@@ -1,0 +1,245 @@
+"""A fitted model in a few words, for a terminal and for a notebook: what matters, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from srff.core.groups import parse_groups
+from srff.core.losses import SQUARED, Loss, Pinball
+
+MOST_NAMED = 10
+MOST_TOGETHER = 3
+"""Columns of a group without a name that its name is made of."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is selected or not: a column, or the columns of a group."""
+
+    name: str
+    columns: tuple[int, ...]
+    scale: float
+    inside: tuple[str, ...] = ()
+    """The names of a group's columns; empty for a single column."""
+
+    @property
+    def described(self) -> str:
+        """The name, and the columns where it does not tell them."""
+        if not self.inside or self.name == _together(self.inside):
+            return self.name
+        return f"{self.name} ({_listed(self.inside)})"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the error of a model is."""
+
+    name: str
+    """In a sentence."""
+    short: str
+    """On an axis."""
+    of_rows: str
+    """What is averaged over rows: the square of it, or itself."""
+
+
+def names(model: Any) -> list[str]:
+    """The names of the inputs, made up as scikit-learn does where they have none."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is not None:
+        return [str(name) for name in known]
+    return [f"x{i}" for i in range(model.n_features_in_)]
+
+
+def n_entries(model: Any) -> int:
+    """What can be selected: the variables, those of a group as one."""
+    unit = _units(model)
+    return int(model.n_features_in_ if unit is None else unit.max() + 1)
+
+
+def selected(model: Any) -> list[Entry]:
+    """What the model uses, that of the largest scale first."""
+    known, scale, unit = names(model), np.asarray(model.scale_), _units(model)
+    order = [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0]
+    if unit is None:
+        return [Entry(known[i], (i,), float(scale[i])) for i in order]
+    given = _group_names(model.groups, unit, getattr(model, "feature_names_in_", None))
+    out = []
+    for u in dict.fromkeys(unit[order].tolist()):
+        columns = tuple(np.flatnonzero(unit == u).tolist())
+        inside = tuple(known[i] for i in columns)
+        largest = float(scale[list(columns)].max())
+        if len(columns) == 1:
+            out.append(Entry(inside[0], columns, largest))
+        else:
+            out.append(Entry(given.get(u) or _together(inside), columns, largest, inside))
+    return out
+
+
+def _units(model: Any) -> np.ndarray | None:
+    """The number of each column's group; None where every column stands for itself."""
+    groups = getattr(model, "groups", None)
+    if groups is None:
+        return None
+    columns = getattr(model, "feature_names_in_", None)
+    try:
+        unit = parse_groups(groups, model.n_features_in_, columns)
+    except ValueError:
+        return None  # set after the fit, for another table
+    return None if unit.max() + 1 == unit.size else unit
+
+
+def _group_names(groups: Any, unit: np.ndarray, columns: Any) -> dict[int, str]:
+    """The names that the user gave to groups, by their numbers."""
+    if isinstance(groups, Mapping):
+        where = {} if columns is None else {str(name): i for i, name in enumerate(columns)}
+        firsts = [(str(name), list(group)[:1]) for name, group in groups.items()]
+        return {
+            int(unit[where[c[0]] if isinstance(c[0], str) else int(c[0])]): name
+            for name, c in firsts
+            if c
+        }
+    labels = list(groups)
+    if labels and all(isinstance(label, str) for label in labels):
+        return {int(u): str(label) for u, label in zip(unit, labels, strict=True)}
+    return {}
+
+
+def _together(inside: tuple[str, ...]) -> str:
+    return " + ".join(_few(inside))
+
+
+def _listed(inside: tuple[str, ...]) -> str:
+    return ", ".join(_few(inside))
+
+
+def _few(inside: tuple[str, ...]) -> list[str]:
+    if len(inside) <= MOST_TOGETHER + 1:
+        return list(inside)
+    return [*inside[:MOST_TOGETHER], f"{len(inside) - MOST_TOGETHER:,} more"]
+
+
+def noun(model: Any, count: int = 2) -> str:
+    """What is selected: variables, or groups of such too."""
+    word = "variable" if count == 1 else "variables"
+    grouped = _units(model) is not None
+    return f"{word} or group{'' if count == 1 else 's'}" if grouped else word
+
+
+def loss_of(model: Any) -> Loss:
+    """What the model's error is the mean of."""
+    found = getattr(model, "_loss", None)
+    return SQUARED if found is None else found()
+
+
+def n_targets(model: Any) -> int:
+    """Columns of the target of a regression."""
+    return getattr(model, "n_targets_", None) or 1
+
+
+def measure(model: Any) -> Measure:
+    """What ``validation_error_`` is."""
+    loss = loss_of(model)
+    if loss.name in ("logistic", "multinomial"):
+        return Measure("log loss", "log loss", "log loss")
+    if loss.name == "poisson":
+        name = "half of the mean Poisson deviance"
+        return Measure(name, "Poisson deviance / 2", name)
+    if isinstance(loss, Pinball):
+        name = f"pinball loss of the {quantile(loss)}"
+        return Measure(name, "pinball loss", name)
+    if loss.quadratic:
+        unit = ""
+        if n_targets(model) > 1 and not _as_they_stand(model):
+            unit = ", in units of the targets' spreads"
+        return Measure(f"root mean squared error{unit}", "RMSE", f"mean squared error{unit}")
+    return Measure(f"mean {loss.name} loss", f"{loss.name} loss", f"mean {loss.name} loss")
+
+
+def _as_they_stand(model: Any) -> bool:
+    """Whether several targets count by their variance."""
+    weights = getattr(model, "target_weights", "variance")
+    return isinstance(weights, str) and weights == "variance"
+
+
+def quantile(loss: Pinball) -> str:
+    """A quantile in words."""
+    return "median" if loss.quantile == 0.5 else f"{loss.quantile:g} quantile"
+
+
+def constant_model(model: Any) -> str:
+    """What predicts without any variable, and the error is compared with."""
+    if hasattr(model, "classes_"):
+        return "the class shares"
+    loss = loss_of(model)
+    if isinstance(loss, Pinball):
+        return f"the target's {quantile(loss)}"
+    means = loss.quadratic or loss.name == "poisson"
+    return ("the means" if n_targets(model) > 1 else "the mean") if means else "a constant"
+
+
+def explained(model: Any) -> float:
+    """The share of the error without any variable that the model removes on the validation rows.
+
+    Of squares, that is the share of the variance that is explained.
+    """
+    ratio = model.validation_error_ / model.constant_error_ if model.constant_error_ else np.nan
+    return float(1 - (ratio**2 if loss_of(model).quadratic else ratio))
+
+
+def compared(model: Any, part: float | None = None) -> str:
+    """How much better the model is than none, in words."""
+    part = explained(model) if part is None else part
+    if loss_of(model).quadratic:
+        return f"{share(part)} of the variance explained"
+    if np.isnan(part):
+        return f"that of {constant_model(model)} is not known"
+    word = "less" if part >= 0 else "more"
+    return f"{share(abs(part))} {word} than that of {constant_model(model)}"
+
+
+def number(x: Any) -> str:
+    """Four digits, as people write them."""
+    x = float(x)
+    if np.isnan(x):
+        return "-"
+    if x and not 1e-4 <= abs(x) < 1e7:
+        return f"{x:.3e}"
+    return f"{x:,.4g}" if abs(x) < 1e4 else f"{x:,.0f}"
+
+
+def share(x: float) -> str:
+    """A share in percent."""
+    return "-" if np.isnan(x) else f"{100 * x:.1f} %"
+
+
+def summary(model: Any) -> str:
+    """The selected variables and the error, in a line."""
+    chosen, total = selected(model), n_entries(model)
+    if not chosen:
+        return f"none of {total:,} {noun(model, total)} matters"
+    named = ", ".join(entry.described for entry in chosen[:MOST_NAMED])
+    named += ", ..." if len(chosen) > MOST_NAMED else ""
+    text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
+    if np.isfinite(model.validation_error_) and _loss_is_known(model):
+        what = "" if loss_of(model).quadratic else f"{measure(model).name}, "
+        text += f"; validation error {number(model.validation_error_)} ({what}{compared(model)})"
+    return text
+
+
+def _loss_is_known(model: Any) -> bool:
+    """Whether the loss is one still; another may have been set after the fit."""
+    try:
+        loss_of(model)
+    except ValueError:
+        return False
+    return True
+
+
+def html_summary(model: Any) -> str:
+    """The same for a notebook."""
+    return f"<p style='margin: .3em 0'>{escape(summary(model))}</p>"

@@ -1,0 +1,1 @@
+"""The paper's method: Algorithm 1, its search over lambda, the whole path."""

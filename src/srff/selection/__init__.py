@@ -1,0 +1,1 @@
+"""The default fit: :mod:`srff.selection.recipe` tells it as one story."""

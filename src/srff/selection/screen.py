@@ -1,0 +1,126 @@
+"""Which single variables, and which pairs, the target depends on: a fast look at low orders.
+
+A dense kernel is blind to a fast oscillation in a few of many variables; waves of one variable
+are not.  Both screens are sums over rows, need no search, and err on the side of keeping: what
+they hand over is refined and pruned later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from srff.core.engine import Engine
+from srff.core.features import Prediction
+from srff.core.losses import SQUARED, Squared
+
+BANDS = ((0.35, 0.7, 1.05), (1.0, 1.5, 2.0), (2.0, 3.0, 4.0), (4.0, 6.0, 8.0))
+"""Frequencies, in units of a standardised input, of the waves that are tried together."""
+
+PAIR_FREQUENCIES = (0.8, 1.8)
+MANY, MOST = 500, 2000
+"""Above ``MANY`` variables pairs are tried at one frequency, above ``MOST`` only among those."""
+
+MIXTURES = 3
+"""Mixtures of the targets that pairs are tried with where there are more targets than that."""
+
+LEVEL = 0.01
+"""Chance that a screen hands over anything at all when the target is pure noise."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The variables that passed, strongest first, and the frequency that each is best seen at."""
+
+    columns: np.ndarray
+    scale: np.ndarray
+
+
+def marginal_screen(
+    engine: Engine, model: Prediction | None = None, loss: Squared = SQUARED
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each variable, minus the log p-value of its best band, and that band's frequency.
+
+    In a band the target is regressed on the waves of the variable; under independence the gain in
+    squared error, over the noise, is chi-squared with as many degrees of freedom as waves.
+    """
+    scores, rates = [], []
+    # The target has unit variance in all.
+    variance = 1.0 if model is None else engine.loss(loss, model)
+    for band in BANDS:
+        moments, products = engine.marginal_statistics(loss, np.array(band), model)
+        G = np.moveaxis(moments, 2, 0)  # (d, m, m)
+        c = np.moveaxis(products, 1, 0)  # (d, m, q)
+        # Take out the constant, the first wave.
+        mean, total = G[:, :1, 1:] / G[:, :1, :1], c[:, :1]
+        second = G[:, 1:, 1:] - mean * mean.transpose(0, 2, 1) * G[:, :1, :1]
+        cross = c[:, 1:] - mean.transpose(0, 2, 1) * total
+        trace = np.trace(second, axis1=1, axis2=2)[:, None, None]
+        jitter = 1e-3 * trace / second.shape[1] + 1e-12 * engine.n
+        A = second + jitter * np.eye(second.shape[1])
+        # The targets share the variance: each is taken to have its part of the noise.
+        q = cross.shape[2]
+        gain = np.sum(cross * np.linalg.solve(A, cross), axis=(1, 2))
+        freedom = q * np.trace(np.linalg.solve(A, second), axis1=1, axis2=2)
+        noise = np.maximum(variance - gain / engine.n, 1e-12) / q
+        scores.append(-stats.chi2.logsf(gain / noise, np.maximum(freedom, 1e-3)))
+        rates.append(np.sqrt(np.mean(np.square(band))))
+    best = np.argmax(scores, axis=0)
+    return np.max(scores, axis=0), np.array(rates)[best]
+
+
+def pair_screen(
+    engine: Engine,
+    columns: np.ndarray,
+    n_targets: int = 1,
+    model: Prediction | None = None,
+    loss: Squared = SQUARED,
+) -> np.ndarray:
+    """For each variable, minus the log p-value of its best product with another variable."""
+    few = columns.size <= MANY
+    frequencies = PAIR_FREQUENCIES if few else (float(np.mean(PAIR_FREQUENCIES)),)
+    mixtures = _mixtures(n_targets)
+    best = np.zeros(columns.size)
+    for mixture in mixtures:
+        first, second = engine.pair_statistics(loss, np.array(frequencies), columns, mixture, model)
+        m, d = first.shape[0], first.shape[2]
+        z2 = first**2 / np.maximum(second, 1e-300)
+        z2[:, :, np.arange(d), np.arange(d)] = 0.0
+        best = np.maximum(best, np.max(z2, axis=(0, 1, 3)))
+    return -stats.chi2.logsf(best, 1.0) - np.log(len(mixtures) * m * m * max(d - 1, 1))
+
+
+def _mixtures(n_targets: int) -> np.ndarray:
+    """Each target for itself; of many, a few mixtures of all at random."""
+    if n_targets <= MIXTURES:
+        return np.eye(n_targets)
+    return np.random.RandomState(n_targets).normal(size=(MIXTURES, n_targets))
+
+
+def screen(
+    engine: Engine,
+    usable: np.ndarray,
+    most: int,
+    n_targets: int = 1,
+    model: Prediction | None = None,
+    loss: Squared = SQUARED,
+    level: float = LEVEL,
+) -> Screen:
+    """The variables that either screen finds significant, after Bonferroni; at most ``most``.
+
+    With a model it is its residuals that are looked at.
+    """
+    marginal, rate = marginal_screen(engine, model, loss)
+    score = marginal - np.log(len(BANDS))
+    if usable.size > 1:
+        tried = usable[np.argsort(-score[usable], kind="stable")[:MOST]]
+        pairs = np.full(score.shape, -np.inf)
+        pairs[tried] = pair_screen(engine, tried, n_targets, model, loss)
+        rate = np.where(pairs > score, np.mean(PAIR_FREQUENCIES), rate)
+        score = np.maximum(score, pairs)
+    score = score - np.log(2 * usable.size)
+    passed = usable[score[usable] > -np.log(level)]
+    passed = passed[np.argsort(-score[passed], kind="stable")][:most]
+    return Screen(passed, rate[passed])
