@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from srff import SRFFRegressor, srff_path
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.simplex import project_simplex
@@ -39,13 +39,13 @@ def problem(ring):
 
 def model(problem, state):
     W = state.scale[:, None] * problem.E
-    return Prediction(np.arange(len(W)), W, problem.b, state.coef, state.constant)
+    return Expansion(np.arange(len(W)), W, problem.b, state.coef, state.constant)
 
 
 def solve(problem, alpha=1e-3, **options):
     engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
     (state,) = first_states(engine, loss, E, b, problem.scale, np.array([alpha]), problem.start(b))
-    settings = {"units": problem.units, "max_iter": 100, "tol": 1e-6} | options
+    settings = {"units": problem.groups, "max_iter": 100, "tol": 1e-6} | options
     *_, state = alternating(engine, loss, E, b, state, **settings)
     return state
 

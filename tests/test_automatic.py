@@ -355,8 +355,8 @@ def test_a_variable_that_the_elimination_lost_comes_back():
         validation=0.2,
         n_jobs=1,
     ) as p:
-        view = p.views["standard"]
-        engine = view.training()
+        data = p.scaled["standard"]
+        engine = data.training()
         journey = automatic.Journey(lambda report: None, 1.0)
         columns = np.array([1, 2])
         for point in (
@@ -365,7 +365,7 @@ def test_a_variable_that_the_elimination_lost_comes_back():
             low_order_point(p, 2),
         ):
             lost = automatic.walk(
-                view,
+                data,
                 engine,
                 point,
                 columns,
@@ -374,10 +374,10 @@ def test_a_variable_that_the_elimination_lost_comes_back():
                 start=p.start(point.b),
                 loss=p.loss,
             )
-            grown = automatic._grow(p, view, engine, lost, settings, journey)
+            grown = automatic._grow(p, data, engine, lost, settings, journey)
             assert 0 in grown.columns
             assert {1, 2} <= set(grown.columns)
-            assert automatic.Judge(p, view, engine).worse(lost, grown)
+            assert automatic.Judge(p, data, engine).worse(lost, grown)
 
 
 def test_scales_to_begin_from_may_be_fewer_than_are_asked_for():

@@ -23,7 +23,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from srff import SRFFRegressor  # noqa: E402
-from srff._utils import checkpoint as journal  # noqa: E402
+from srff._utils import checkpoint as checkpoint  # noqa: E402
 from srff.data import dataset as layouts  # noqa: E402
 from srff.data.engines import cluster as workers  # noqa: E402
 from srff.data.first_pass import survey  # noqa: E402
@@ -268,7 +268,7 @@ def processes(*arguments):
 
 def test_without_workers_a_pass_ends_with_an_error_and_the_checkpoint_stays(monkeypatch, tmp_path):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2.0)
-    monkeypatch.setattr(journal, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     options = PAPER | {"max_iter": 5}
     X, y = rows()
     worker = ["worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]

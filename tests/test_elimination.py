@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from srff.core.candidate import Member, Model, judged
+from srff.core.candidate import Member, Candidate, validated
 from srff.core.features import random_features
-from srff.core.groups import Units
+from srff.core.groups import Groups
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.objectives import TrainingLoss
@@ -51,14 +51,14 @@ def problem():
 
 
 @pytest.fixture(scope="module")
-def view(problem):
-    return problem.views["standard"]
+def data(problem):
+    return problem.scaled["standard"]
 
 
-def walked(problem, view, point, columns, alphas, kind):
+def walked(problem, data, point, columns, alphas, kind):
     return walk(
-        view,
-        view.training(),
+        data,
+        data.training(),
         point,
         columns,
         np.array(alphas),
@@ -70,45 +70,45 @@ def walked(problem, view, point, columns, alphas, kind):
 
 
 @pytest.fixture(scope="module")
-def first(problem, view):
+def first(problem, data):
     point = Scales(problem.scale, problem.E, problem.b)
-    return walked(problem, view, point, np.arange(10), [1e-2, 1e-3, 1e-4], "scales")
+    return walked(problem, data, point, np.arange(10), [1e-2, 1e-3, 1e-4], "scales")
 
 
 @pytest.fixture(scope="module")
-def chosen(problem, view):
+def chosen(problem, data):
     point = Metric(np.eye(3), problem.E[:3], problem.b)
-    return walked(problem, view, point, np.arange(3), [1e-2, 1e-3, 1e-4], "metric")
+    return walked(problem, data, point, np.arange(3), [1e-2, 1e-3, 1e-4], "metric")
 
 
-def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, view):
+def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, data):
     point = Scales(problem.scale, problem.E, problem.b)
-    S = view.training().statistics(point.W, point.b, np.arange(10))
+    S = data.training().statistics(point.W, point.b, np.arange(10))
     expected = np.linalg.eigvalsh(S.G / S.n)[-1]
-    assert top_eigenvalue(view.training(), point, np.arange(10)) == pytest.approx(expected)
+    assert top_eigenvalue(data.training(), point, np.arange(10)) == pytest.approx(expected)
 
 
-def test_a_walk_keeps_the_best_on_validation(problem, view):
+def test_a_walk_keeps_the_best_on_validation(problem, data):
     point = Scales(problem.scale, problem.E, problem.b)
     columns = np.arange(10)
-    alone = [walked(problem, view, point, columns, [alpha], "scales") for alpha in (1.0, 1e-3)]
-    both = walked(problem, view, point, columns, [1e-3, 1.0], "scales")
+    alone = [walked(problem, data, point, columns, [alpha], "scales") for alpha in (1.0, 1e-3)]
+    both = walked(problem, data, point, columns, [1e-3, 1.0], "scales")
     assert both.validation_error <= alone[0].validation_error
     assert both.alpha in (1.0, 1e-3)
-    assert both.validation_error == pytest.approx(view.validation.loss(SQUARED, both.prediction()))
+    assert both.validation_error == pytest.approx(data.validation.loss(SQUARED, both.prediction()))
     assert both.objective[-1] <= both.objective[0]
 
 
-def at(problem, view, point, columns, alpha, kind, engine=None):
+def at(problem, data, point, columns, alpha, kind, engine=None):
     """The model at a point, solved on all training rows or on those of an engine."""
-    engine = engine or view.training()
+    engine = engine or data.training()
     e = TrainingLoss(alpha).evaluate(engine, point.W, point.b, columns, problem.start(point.b))
     members = (Member(point.W, point.b, alpha, e.coef, e.constant),)
-    model = Model(kind, "standard", columns, members, SQUARED, point=point, n_rows=engine.n)
-    return judged(model, view.validation)
+    model = Candidate(kind, "standard", columns, members, SQUARED, point=point, n_rows=engine.n)
+    return validated(model, data.validation)
 
 
-def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
+def test_a_walk_gives_up_when_the_error_has_risen(problem, data, monkeypatch):
     errors = iter([1.0, 1.05, 1.2, 0.1])
 
     def judged_so(model, validation):
@@ -116,14 +116,14 @@ def test_a_walk_gives_up_when_the_error_has_risen(problem, view, monkeypatch):
 
     monkeypatch.setattr("srff.selection.eliminate.judged", judged_so)
     point = Scales(problem.scale, problem.E, problem.b)
-    model = walked(problem, view, point, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
+    model = walked(problem, data, point, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
     assert (model.validation_error, model.alpha) == (1.0, 1e-1)
     assert next(errors) == 0.1  # the last alpha was not tried
 
 
-def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
+def test_elimination_gives_a_model_of_each_size(data, first, monkeypatch):
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: False)
-    models = eliminate(view, view.training(), first, [], effort=EFFORT)
+    models = eliminate(data, data.training(), first, [], effort=EFFORT)
     assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]
     for larger, smaller in pairwise(models):
         assert set(smaller.columns) < set(larger.columns)
@@ -132,17 +132,17 @@ def test_elimination_gives_a_model_of_each_size(view, first, monkeypatch):
     assert three.validation_error == min(m.validation_error for m in models)
 
 
-def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(view, first, monkeypatch):
+def test_elimination_stops_when_it_is_hopeless_and_holds_a_single_alpha(data, first, monkeypatch):
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: len(models) == 3)
-    models = eliminate(view, view.training(), first, [], effort=EFFORT, shares=np.ones(1))
+    models = eliminate(data, data.training(), first, [], effort=EFFORT, shares=np.ones(1))
     assert [m.columns.size for m in models] == [10, 7, 5]
     assert {m.alpha for m in models} == {first.alpha}
 
 
-def test_a_size_that_is_asked_for_is_reached_hopeless_or_not(view, first, monkeypatch):
+def test_a_size_that_is_asked_for_is_reached_hopeless_or_not(data, first, monkeypatch):
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda models: True)
     for size in (4, 1):
-        models = eliminate(view, view.training(), first, [], size=size, effort=EFFORT)
+        models = eliminate(data, data.training(), first, [], size=size, effort=EFFORT)
         assert models[-1].columns.size == size
 
 
@@ -156,39 +156,39 @@ def test_errors_far_above_the_best_are_hopeless(first):
 
 
 def test_an_elimination_ends_when_smaller_rivals_are_clearly_better(first):
-    units = Units.single(10)
+    groups = Groups.single(10)
 
     def of(size, error):
         return replace(first, columns=np.arange(size), validation_error=error)
 
     models = [of(size, 2.0) for size in (10, 7, 5, 4)]
-    assert not behind(models, [], units)
-    assert behind(models, [of(4, 1.0)], units)
-    assert not behind(models, [of(5, 1.0)], units)  # nothing as small as the last was better
-    assert not behind(models, [of(3, 1.9)], units)  # not clearly
-    assert not behind(models[:3], [of(3, 1.0)], units)  # too early to tell
+    assert not behind(models, [], groups)
+    assert behind(models, [of(4, 1.0)], groups)
+    assert not behind(models, [of(5, 1.0)], groups)  # nothing as small as the last was better
+    assert not behind(models, [of(3, 1.9)], groups)  # not clearly
+    assert not behind(models[:3], [of(3, 1.0)], groups)  # too early to tell
 
 
-def test_a_model_grows_on_more_rows_from_where_it_stands(problem, view, chosen):
-    few = view.training(100)
-    small = at(problem, view, chosen.point, chosen.columns, chosen.alpha, "metric", few)
-    more = grown(view, view.training(), small, small.alpha, EFFORT, lambda: None)
-    assert small.n_rows < more.n_rows == view.training().n
+def test_a_model_grows_on_more_rows_from_where_it_stands(problem, data, chosen):
+    few = data.training(100)
+    small = at(problem, data, chosen.point, chosen.columns, chosen.alpha, "metric", few)
+    more = grown(data, data.training(), small, small.alpha, EFFORT, lambda: None)
+    assert small.n_rows < more.n_rows == data.training().n
     assert more.validation_error < small.validation_error
     assert more.columns.tolist() == small.columns.tolist()
 
 
-def test_the_variables_that_matter_are_the_most_important(view, first):
-    score = importance(view, first)
+def test_the_variables_that_matter_are_the_most_important(data, first):
+    score = importance(data, first)
     assert set(np.argsort(-score)[:3]) == {0, 1, 2}
 
 
-def test_a_variable_that_is_missed_comes_before_a_faster_one_that_is_not(problem, view):
+def test_a_variable_that_is_missed_comes_before_a_faster_one_that_is_not(problem, data):
     columns = np.array([0, 1, 2, 9])
     point = Scales(np.array([0.5, 0.4, 0.4, 0.6]), problem.E[columns], problem.b)
-    model = at(problem, view, point, columns, 1e-4, "scales")
+    model = at(problem, data, point, columns, 1e-4, "scales")
     assert model.strength().argmax() == 3
-    assert importance(view, model).argmax() != 3
+    assert importance(data, model).argmax() != 3
 
 
 def plan(problem, **changes):
@@ -204,35 +204,35 @@ def plan(problem, **changes):
     return finish.Plan(**settings | changes)
 
 
-def test_all_kinds_compete_and_none_reads_other_columns(problem, view, chosen, monkeypatch):
+def test_all_kinds_compete_and_none_reads_other_columns(problem, data, chosen, monkeypatch):
     monkeypatch.setattr(finish, "WIDE_FIRST", 64)
     ticks = []
     models = finish.finish(
-        view, *[view.training()] * 2, chosen, plan(problem), lambda: ticks.append(1)
+        data, *[data.training()] * 2, chosen, plan(problem), lambda: ticks.append(1)
     )
     assert [m.columns.tolist() for m in models] == [[0, 1, 2]] * len(models)
     assert ticks
     kinds = {m.kind for m in models}
     assert kinds == {"scales", "metric", "low order", "wide", "frequencies", "blend"}
     for model in models:
-        error = view.validation.loss(SQUARED, model.prediction())
+        error = data.validation.loss(SQUARED, model.prediction())
         assert model.validation_error == pytest.approx(error, rel=1e-4, abs=1e-6)
     best = min(m.validation_error for m in models[:-1])
     assert models[-1].kind == "blend"
     assert models[-1].validation_error <= best * (1 + 1e-6)
 
 
-def test_a_fixed_alpha_is_that_of_every_kind(problem, view, chosen):
+def test_a_fixed_alpha_is_that_of_every_kind(problem, data, chosen):
     models = finish.finish(
-        view, *[view.training()] * 2, chosen, plan(problem, fixed_alpha=True), lambda: None
+        data, *[data.training()] * 2, chosen, plan(problem, fixed_alpha=True), lambda: None
     )
     assert {m.alpha for model in models for m in model.members} == {chosen.alpha}
 
 
-def test_kinds_that_are_not_asked_for_do_not_compete(problem, view, chosen):
+def test_kinds_that_are_not_asked_for_do_not_compete(problem, data, chosen):
     models = finish.finish(
-        view,
-        *[view.training()] * 2,
+        data,
+        *[data.training()] * 2,
         chosen,
         plan(problem, kinds=("frequencies",), n_wide=0),
         lambda: None,
@@ -240,9 +240,9 @@ def test_kinds_that_are_not_asked_for_do_not_compete(problem, view, chosen):
     assert {m.kind for m in models} == {"frequencies", "blend"}
 
 
-def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen):
-    other = at(problem, view, chosen.point, chosen.columns, 10.0, "metric")
-    mean = finish._mean([chosen, other, chosen], view, "blend")
+def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, data, chosen):
+    other = at(problem, data, chosen.point, chosen.columns, 10.0, "metric")
+    mean = finish._mean([chosen, other, chosen], data, "blend")
     U = np.random.RandomState(0).standard_normal((5, 3))
 
     def values(model):
@@ -254,10 +254,10 @@ def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, view, chosen)
     assert len(mean.members) == 2
 
 
-def test_a_square_metric_has_the_same_distribution(problem, view):
+def test_a_square_metric_has_the_same_distribution(problem, data):
     L = np.random.RandomState(0).standard_normal((2, 5))
     point = Metric(L, problem.E[:5], problem.b)
-    model = at(problem, view, point, np.arange(2), 1e-2, "metric")
+    model = at(problem, data, point, np.arange(2), 1e-2, "metric")
     square = finish._square(model)
     assert square.shape == (2, 2)
     np.testing.assert_allclose(square @ square.T, L @ L.T, rtol=1e-10)

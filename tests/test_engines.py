@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from srff._utils.threads import Threads, one_blas_thread
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Pinball
 from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine, parse_memory
@@ -47,8 +47,8 @@ def passes(engine, data, columns=None):
     general = engine.pull_back(W, b, s.G, s.c, columns)
     taken = np.arange(W.shape[0]) if columns is None else columns
     c = np.array([0.3])
-    models = [Prediction(taken, W, b, a, c), Prediction(taken[:1], W[:1], b, 2 * a, -c)]
-    units = [np.array([k]) for k in range(taken.size - 2)] + [np.arange(taken.size)[-2:]]
+    models = [Expansion(taken, W, b, a, c), Expansion(taken[:1], W[:1], b, 2 * a, -c)]
+    groups = [np.array([k]) for k in range(taken.size - 2)] + [np.arange(taken.size)[-2:]]
     return [
         *(s.G, s.c, s.s, s.n, engine.loss(SQUARED, models[0])),
         *engine.loss_pull_back(SQUARED, models[0]),
@@ -57,7 +57,7 @@ def passes(engine, data, columns=None):
         *engine.weighted_statistics(PINBALL, models[0]),
         *engine.constant_statistics(PINBALL, c),
         *engine.difference(SQUARED, *models),
-        *engine.permutation_loss(SQUARED, models[0], units),
+        *engine.permutation_loss(SQUARED, models[0], groups),
         engine.blend_losses(PINBALL, np.array([[1.0, 0.0], [0.3, 0.7]]), models),
     ]
 
@@ -72,7 +72,7 @@ def test_sums_are_those_of_the_whole_array(data):
         np.testing.assert_allclose(s.c, Z.T @ (weight[:, None] * V), rtol=1e-10, atol=1e-10)
         assert s.n == pytest.approx(weight.sum())
         expected = np.sum(weight[:, None] * (V - Z @ a) ** 2) / weight.sum()
-        model = Prediction(np.arange(7), W, b, a, np.zeros(1))
+        model = Expansion(np.arange(7), W, b, a, np.zeros(1))
         assert engine.loss(SQUARED, model) == pytest.approx(expected)
         assert engine.n_passes == 2
 
@@ -273,7 +273,7 @@ def test_the_memory_limit_is_kept():
             tracemalloc.reset_peak()
             problem.training_statistics(problem.scale)
             a, c = np.ones((50, 1)), np.zeros(1)
-            model = Prediction(np.arange(d), problem.E, problem.b, a, c)
+            model = Expansion(np.arange(d), problem.E, problem.b, a, c)
             problem.training.loss_pull_back(SQUARED, model)
             problem.training.weighted_statistics(PINBALL, model)
             peak = tracemalloc.get_traced_memory()[1] - before

@@ -7,7 +7,7 @@ import pytest
 
 from srff import SRFFClassifier, SRFFRegressor
 from srff.core.descent import descend
-from srff.core.groups import Units, each_column, first_of_each, parse_groups, shared
+from srff.core.groups import Groups, each_column, first_of_each, parse_groups, shared
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic, Multinomial
 from srff.core.objectives import Evidence, TrainingLoss
@@ -98,23 +98,23 @@ def test_names_need_columns_that_have_some():
 
 
 def test_units_of_some_columns():
-    units = Units(np.array([0, 1, 1, 2, 1]))
+    groups = Groups(np.array([0, 1, 1, 2, 1]))
     columns = np.array([1, 3, 4])
-    assert not units.trivial
-    assert units.count(columns) == 2
-    assert [part.tolist() for part in units.among(columns)] == [[0, 2], [1]]
-    assert units.positions(columns).tolist() == [0, 1, 0]
-    assert units.whole(np.array([4]), np.array([0, 1, 3, 4])).tolist() == [1, 4]
+    assert not groups.trivial
+    assert groups.count(columns) == 2
+    assert [part.tolist() for part in groups.among(columns)] == [[0, 2], [1]]
+    assert groups.positions(columns).tolist() == [0, 1, 0]
+    assert groups.whole(np.array([4]), np.array([0, 1, 3, 4])).tolist() == [1, 4]
 
 
 def test_single_columns_are_units_too():
-    units = Units.single(4)
+    groups = Groups.single(4)
     columns = np.array([1, 3])
-    assert units.trivial
-    assert units.count(columns) == 2
-    assert [part.tolist() for part in units.among(columns)] == [[0], [1]]
-    assert units.positions(columns) is None
-    assert units.whole(np.array([3, 1]), np.arange(4)).tolist() == [1, 3]
+    assert groups.trivial
+    assert groups.count(columns) == 2
+    assert [part.tolist() for part in groups.among(columns)] == [[0], [1]]
+    assert groups.positions(columns) is None
+    assert groups.whole(np.array([3, 1]), np.arange(4)).tolist() == [1, 3]
 
 
 def test_a_unit_has_the_sum_of_its_columns_slopes_and_gives_each_its_value():
@@ -144,7 +144,7 @@ def table(n=300):
     return X, signal, rng
 
 
-def prepared(loss, units=GROUPS, validation=None):
+def prepared(loss, groups=GROUPS, validation=None):
     X, signal, rng = table()
     if loss is SQUARED:
         Y = (signal + rng.normal(0, 0.1, 300))[:, None]
@@ -162,7 +162,7 @@ def prepared(loss, units=GROUPS, validation=None):
         budget=2.0,
         validation=validation,
         loss=loss,
-        units=Units(units),
+        groups=Groups(groups),
         dtype="float64",
         n_jobs=1,
     )
@@ -195,7 +195,7 @@ def test_the_alternation_keeps_a_groups_columns_at_one_scale(loss):
         engine, E, b = problem.training, problem.E, problem.b
         start = problem.start(b)
         (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
-        options = {"units": problem.units, "max_iter": 15, "tol": 1e-6}
+        options = {"units": problem.groups, "max_iter": 15, "tol": 1e-6}
         states = list(alternating(engine, loss, E, b, first, **options))
     for state in states:
         assert of_units(state.scale).sum() == pytest.approx(2.0)
@@ -217,7 +217,7 @@ def test_the_projected_descent_keeps_a_groups_columns_at_one_scale(loss):
                 problem.b,
                 problem.scale,
                 start=problem.start(problem.b),
-                units=problem.units,
+                groups=problem.groups,
                 max_iter=25,
                 tol=1e-8,
             )
@@ -246,7 +246,7 @@ def test_the_projected_descent_ends_where_a_long_projected_gradient_ends():
             b,
             problem.scale,
             start=problem.start(b),
-            units=problem.units,
+            groups=problem.groups,
             max_iter=200,
             tol=1e-10,
         )
@@ -265,10 +265,10 @@ def test_the_projected_descent_ends_where_a_long_projected_gradient_ends():
 def test_groups_of_one_column_are_no_groups(loss):
     alone = np.array([5, 0, 3, 1, 6, 2, 4])  # units of one column, in another order
     ends = []
-    for units in (np.arange(7), alone):
-        with prepared(loss, units) as problem:
+    for groups in (np.arange(7), alone):
+        with prepared(loss, groups) as problem:
             engine, E, b = problem.training, problem.E, problem.b
-            start, options = problem.start(b), {"units": problem.units, "max_iter": 5, "tol": 1e-6}
+            start, options = problem.start(b), {"units": problem.groups, "max_iter": 5, "tol": 1e-6}
             (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
             *_, paper = alternating(engine, loss, E, b, first, **options)
             goal = TrainingLoss(1e-3, loss)
@@ -300,7 +300,7 @@ def test_the_slope_of_a_shared_scale_agrees_with_differences(objective):
 def test_shared_scales_descend_and_drop_whole_groups():
     columns = np.array([1, 2, 3, 4, 5])
     with prepared(SQUARED) as problem:
-        unit = problem.units.positions(columns)
+        unit = problem.groups.positions(columns)
         point = Scales(np.full(3, 0.5), problem.E[columns], problem.b, unit)
         found = descend(
             problem.training,
@@ -326,14 +326,14 @@ def test_shared_scales_descend_and_drop_whole_groups():
 @pytest.fixture(scope="module")
 def eliminated():
     with prepared(SQUARED, validation=0.2) as problem:
-        view = problem.views["standard"]
+        data = problem.scaled["standard"]
         columns = problem.usable
-        unit = problem.units.positions(columns)
+        unit = problem.groups.positions(columns)
         point = Scales(np.full(4, 0.5), problem.E[columns], problem.b, unit)
         effort = Effort(10, 1e-6)
         first = walk(
-            view,
-            view.training(),
+            data,
+            data.training(),
             point,
             columns,
             np.array([1e-2, 1e-3, 1e-4]),
@@ -342,8 +342,8 @@ def eliminated():
             loss=SQUARED,
             effort=effort,
         )
-        models = eliminate(view, view.training(), first, [], size=2, effort=effort)
-        yield view, models
+        models = eliminate(data, data.training(), first, [], size=2, effort=effort)
+        yield data, models
 
 
 def test_groups_leave_as_a_whole(eliminated):
@@ -357,14 +357,14 @@ def test_groups_leave_as_a_whole(eliminated):
 
 
 def test_a_groups_importance_is_that_of_shuffling_all_its_columns(eliminated):
-    view, models = eliminated
+    data, models = eliminated
     model = models[0]
-    score = importance(view, model)
+    score = importance(data, model)
     assert score.shape == (4,)
     assert set(np.argsort(score)[-2:]) == {1, 2}
-    parts = view.units.among(model.columns)
-    rise, _ = view.validation.permutation_loss(SQUARED, model.prediction(), parts)
-    alone, _ = view.validation.permutation_loss(
+    parts = data.groups.among(model.columns)
+    rise, _ = data.validation.permutation_loss(SQUARED, model.prediction(), parts)
+    alone, _ = data.validation.permutation_loss(
         SQUARED, model.prediction(), [np.array([k]) for k in range(6)]
     )
     assert rise[2] == pytest.approx(alone[3])  # the group of one

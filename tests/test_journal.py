@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from srff import SRFFRegressor
-from srff._utils import checkpoint as journal
+from srff._utils import checkpoint as checkpoint
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
-from srff._utils.checkpoint import CheckpointError, DiskJournal, described
+from srff._utils.checkpoint import CheckpointError, FolderCheckpoint, described
 from srff.core.kernels import Matern
 from srff.data import dataset as layouts
 
@@ -36,8 +36,8 @@ def rows(n=200):
 @pytest.fixture(autouse=True)
 def every_step(monkeypatch):
     """Every step is written at once."""
-    monkeypatch.setattr(journal, "SECONDS", 0.0)
-    monkeypatch.setattr(journal, "SHARE", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
 
 
 def same_model(one, other):
@@ -258,10 +258,10 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, name, how):
 
 def test_steps_of_another_course_are_refused(tmp_path):
     counted = SimpleNamespace(n_passes=0)
-    with DiskJournal(tmp_path, {}) as first:
+    with FolderCheckpoint(tmp_path, {}) as first:
         first.begin(dict)
         first.step("one", counted, lambda: {"a": 1})
-    with DiskJournal(tmp_path, {}) as second:
+    with FolderCheckpoint(tmp_path, {}) as second:
         second.begin(dict)
         with pytest.raises(CheckpointError, match="a step is 'one' there and 'two' here"):
             second.step("two", counted, lambda: {"a": 1})
@@ -269,16 +269,16 @@ def test_steps_of_another_course_are_refused(tmp_path):
 
 def test_two_fits_at_a_time_in_one_folder_are_refused(tmp_path):
     with (
-        DiskJournal(tmp_path, {}),
+        FolderCheckpoint(tmp_path, {}),
         pytest.raises(CheckpointError, match="in use by another fit"),
     ):
-        DiskJournal(tmp_path, {})
-    DiskJournal(tmp_path, {}).close()
+        FolderCheckpoint(tmp_path, {})
+    FolderCheckpoint(tmp_path, {}).close()
 
 
 def test_what_a_killed_write_left_is_swept_away(tmp_path):
     (tmp_path / ".000000.steps.part").write_bytes(b"half")
-    with DiskJournal(tmp_path, {}) as fresh:
+    with FolderCheckpoint(tmp_path, {}) as fresh:
         fresh.begin(dict)
     assert not list(tmp_path.glob(".*.part"))
 

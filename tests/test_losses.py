@@ -8,7 +8,7 @@ from scipy import special, stats
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
 from srff.core import features
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import (
     SQUARED,
     Logistic,
@@ -281,7 +281,7 @@ def model_of(loss, Y):
     rng = np.random.RandomState(6)
     q = loss.n_outputs(Y.shape[1])
     W, b = rng.standard_normal((COLUMNS.size, D)), rng.uniform(0, 6, D)
-    return Prediction(COLUMNS, W, b, rng.standard_normal((D, q)), rng.standard_normal(q))
+    return Expansion(COLUMNS, W, b, rng.standard_normal((D, q)), rng.standard_normal(q))
 
 
 def mean_loss(loss, X, Y, weight, W, b, a, c):
@@ -350,7 +350,7 @@ def test_for_one_output_the_second_derivative_is_that_of_the_mean_loss(rng, loss
         _, _, second = engine.weighted_statistics(loss, model)
 
         def slope(x):
-            there = Prediction(COLUMNS, model.W, model.b, x[:-1, None], x[-1:])
+            there = Expansion(COLUMNS, model.W, model.b, x[:-1, None], x[-1:])
             return engine.loss_slope(loss, there)[1][:, 0]
 
         x = np.append(model.a[:, 0], model.c)
@@ -362,7 +362,7 @@ def test_for_one_output_the_second_derivative_is_that_of_the_mean_loss(rng, loss
 def test_comparisons_of_models_are_of_the_losses_of_rows(rng, loss, weight):
     X, Y = rng.standard_normal((ROWS, N_FEATURES)), targets(loss, rng)
     one = model_of(loss, Y)
-    other = Prediction(np.array([1]), one.W[:1, :4], one.b[:4], -one.a[:4], 2 * one.c)
+    other = Expansion(np.array([1]), one.W[:1, :4], one.b[:4], -one.a[:4], 2 * one.c)
     w = np.ones(ROWS) if weight is None else weight
     F = [features.random_features(X[:, p.columns], p.W, p.b) @ p.a + p.c for p in (one, other)]
     rows = [loss.value(Y, f) for f in F]

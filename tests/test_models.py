@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.core import objectives
-from srff.core.candidate import Member, Model, judged, mean_model
+from srff.core.candidate import Member, Candidate, validated, constant_candidate
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
@@ -52,13 +52,13 @@ def problem(ring, request):
 
 def on_columns(problem, columns, alpha=1e-3, engine=None):
     columns = np.array(columns)
-    view = problem.views["standard"]
+    data = problem.scaled["standard"]
     point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
-    engine = engine or view.training()
+    engine = engine or data.training()
     e = objectives.TrainingLoss(alpha).evaluate(
         engine, point.W, point.b, columns, problem.start(point.b)
     )
-    model = Model(
+    model = Candidate(
         "scales",
         "standard",
         columns,
@@ -68,11 +68,11 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
         point=point,
         n_rows=engine.n,
     )
-    return judged(model, view.validation)
+    return validated(model, data.validation)
 
 
 def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
-    model = Model("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]), SQUARED)
+    model = Candidate("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]), SQUARED)
     X = np.random.RandomState(1).standard_normal((9, 2))
     p = model.prediction()
     expected = sum(
@@ -86,19 +86,19 @@ def test_the_scale_is_gamma_or_the_energy_weighted_frequencies():
     (member,) = members([1.0])
     columns = np.array([0, 1])
     scales = Scales(np.array([0.5, -2.0]), member.W, member.b)
-    scaled = Model("scales", "standard", columns, (member,), SQUARED, point=scales)
+    scaled = Candidate("scales", "standard", columns, (member,), SQUARED, point=scales)
     np.testing.assert_array_equal(scaled.scale(), [0.5, 2.0])
-    free = Model("frequencies", "standard", columns, (member,), SQUARED)
+    free = Candidate("frequencies", "standard", columns, (member,), SQUARED)
     w = member.coef[:, 0] ** 2
     expected = [np.sqrt(np.sum(w * member.W[s] ** 2) / w.sum()) for s in range(2)]
     np.testing.assert_allclose(free.scale(), expected)
     silent = Member(member.W, member.b, 0.1, 0 * member.coef, member.constant)
-    flat = Model("metric", "standard", columns, (silent,), SQUARED).scale()
+    flat = Candidate("metric", "standard", columns, (silent,), SQUARED).scale()
     np.testing.assert_allclose(flat, np.sqrt(np.mean(member.W**2, axis=1)))
 
 
 def test_the_mean_reads_nothing_and_is_judged(problem):
-    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
+    mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
     statistics = problem.validation_statistics(problem.scale)
     assert mean.validation_error == pytest.approx(statistics.s / statistics.n)
     assert mean.scale().size == 0
@@ -112,12 +112,12 @@ def test_solved_coefficients_are_the_ridge_solution_and_judged_on_validation_row
     V = problem.validation.statistics(member.W, member.b, model.columns)
     assert model.validation_error == pytest.approx(objectives.squared_loss(V, member.coef))
     assert model.training_error == pytest.approx(objectives.squared_loss(S, member.coef))
-    assert judged(model, problem.validation).validation_error == model.validation_error
+    assert validated(model, problem.validation).validation_error == model.validation_error
 
 
 def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
     full, part, idle = (on_columns(problem, c) for c in ([0, 1], [0], [4]))
-    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
+    mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
     assert significantly_worse(problem.validation, part, full)
     assert not significantly_worse(problem.validation, full, part)
     assert not significantly_worse(problem.validation, full, full)
@@ -136,12 +136,12 @@ def test_either_error_may_show_it_beyond_two_standard_errors(squared, absolute, 
         def difference(self, loss, first, second):
             return np.array([squared, absolute]), np.ones(2)
 
-    model = Model("blend", "standard", np.array([0, 1]), members([1.0]), SQUARED)
+    model = Candidate("blend", "standard", np.array([0, 1]), members([1.0]), SQUARED)
     assert significantly_worse(Rows(), model, model) is worse
 
 
 def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
-    part = problem.views["standard"].training(100)
+    part = problem.scaled["standard"].training(100)
     model = on_columns(problem, [0, 1], engine=part)
     assert model.n_rows == part.n < problem.training.n
     last = refitted(problem, model)
@@ -154,7 +154,7 @@ def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
         A, c, n = S.G, S.c, S.n
     expected = np.linalg.solve(A + n * 1e-3 * np.eye(20), c)
     np.testing.assert_allclose(last.members[0].coef, expected, rtol=1e-6)
-    mean = mean_model("standard", problem.validation, SQUARED, np.zeros(1))
+    mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
     assert refitted(problem, mean) is mean
     whole = on_columns(problem, [0, 1])
     assert (refitted(problem, whole) is whole) == (not problem.refit)
@@ -163,7 +163,7 @@ def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
 def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
     models = [
         on_columns(problem, [0, 1]),
-        mean_model("standard", problem.validation, SQUARED, np.zeros(1)),
+        constant_candidate("standard", problem.validation, SQUARED, np.zeros(1)),
     ]
     table = path_table(models, problem)
     assert {column.shape for column in table.values()} == {(2,)}
@@ -179,5 +179,5 @@ def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
 def test_strength_is_that_of_the_point():
     (member,) = members([1.0])
     point = Metric(np.array([[3.0, 4.0], [0.0, 1.0]]), member.W, member.b)
-    model = Model("metric", "standard", np.array([0, 1]), (member,), SQUARED, point=point)
+    model = Candidate("metric", "standard", np.array([0, 1]), (member,), SQUARED, point=point)
     np.testing.assert_allclose(model.strength(), [5.0, 1.0])

@@ -10,7 +10,7 @@ from scipy import optimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from srff.core.descent import descend
-from srff.core.features import Prediction, random_features
+from srff.core.features import Expansion, random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic, Multinomial, Pinball, Poisson
 from srff.core.newton import HAIR, newton
@@ -317,9 +317,7 @@ def test_each_parametrisation_descends_for_these_losses_too(name, kind):
             max_iter=10,
             tol=1e-6,
         )
-        end = Prediction(
-            THREE, found.point.W, found.point.b, found.found.coef, found.found.constant
-        )
+        end = Expansion(THREE, found.point.W, found.point.b, found.found.coef, found.found.constant)
         assert found.found.training_error == pytest.approx(engine.loss(loss, end), rel=1e-9)
     assert found.found.value < 0.99 * found.objective[0]
     assert found.found.value == pytest.approx(min(found.objective), rel=1e-5)
@@ -356,7 +354,7 @@ def test_the_alternation_never_raises_the_objective_and_stays_on_the_simplex(pro
         assert (state.scale >= 0).all()
         assert state.scale.sum() == pytest.approx(2.0)
     W = state.scale[:, None] * E
-    model = Prediction(np.arange(4), W, b, state.coef, state.constant)
+    model = Expansion(np.arange(4), W, b, state.coef, state.constant)
     mean = engine.loss(loss, model)
     assert state.training_error == pytest.approx(mean, rel=1e-9)
     assert state.objective[-1] == pytest.approx(mean + 1e-3 * np.sum(state.coef**2), rel=1e-9)

@@ -13,8 +13,8 @@ from srff.core.losses import SQUARED
 from srff.data.dataset import (
     MERGE_ROWS,
     VALIDATION_ROWS,
-    MemoryLayout,
-    StreamLayout,
+    MemoryDataset,
+    StreamedDataset,
     default_validation,
 )
 from srff.data.problem import FLOAT64_ROWS, prepare
@@ -55,10 +55,10 @@ def test_the_order_of_the_rows_leaves_no_trace(table):
     X, Y = table
     order = np.random.RandomState(1).permutation(300)
     with problem(X, Y) as one, problem(X[order], Y[order]) as other:
-        for view, again in zip(one.views.values(), other.views.values(), strict=True):
-            assert sums(view.training()) == sums(again.training())
-            assert sums(view.training(50)) == sums(again.training(50))
-            assert sums(view.validation) == sums(again.validation)
+        for data, again in zip(one.scaled.values(), other.scaled.values(), strict=True):
+            assert sums(data.training()) == sums(again.training())
+            assert sums(data.training(50)) == sums(again.training(50))
+            assert sums(data.validation) == sums(again.validation)
 
 
 def test_a_weight_and_a_repetition_leave_the_same_bits(table):
@@ -80,13 +80,13 @@ def test_a_weight_and_a_repetition_leave_the_same_bits(table):
 
 def test_a_subsample_is_nested_and_part_of_the_training_rows(table):
     with problem(*table) as p:
-        view = p.views["standard"]
-        some, more = view.training(40), view.training(90)
-        assert (some.n, more.n, view.training().n) == (40, 90, 225)
-        assert rows_of(some) < rows_of(more) < rows_of(view.training())
-        assert not rows_of(view.training()) & rows_of(view.validation)
-        assert view.training(40) is some
-        assert view.training(10**6) is view.training()
+        data = p.scaled["standard"]
+        some, more = data.training(40), data.training(90)
+        assert (some.n, more.n, data.training().n) == (40, 90, 225)
+        assert rows_of(some) < rows_of(more) < rows_of(data.training())
+        assert not rows_of(data.training()) & rows_of(data.validation)
+        assert data.training(40) is some
+        assert data.training(10**6) is data.training()
 
 
 def test_a_subsample_keeps_copies_of_a_row_together():
@@ -94,23 +94,23 @@ def test_a_subsample_keeps_copies_of_a_row_together():
     half = MERGE_ROWS // 2 + 1
     X, Y = rng.standard_normal((half, 3)), rng.standard_normal((half, 1))
     with problem(np.vstack([X, X]), np.vstack([Y, Y])) as p:  # too many rows to be merged
-        engine = p.views["standard"].training(201)
+        engine = p.scaled["standard"].training(201)
         assert engine.n == 202
         assert len(rows_of(engine)) == 101
 
 
 def test_passes_over_a_part_count_as_a_part(table):
     with problem(*table) as p:
-        view = p.views["standard"]
+        data = p.scaled["standard"]
         for _ in range(5):
-            view.training(45).statistics(W, B, COLUMNS)
-        assert view.effective_passes == pytest.approx(1.0)
-        assert view.n_passes == 0
-        view.training().statistics(W, B, COLUMNS)
-        view.statistics_of_all_rows([(W, B), (2 * W, B)], COLUMNS, SQUARED)
-        assert view.n_passes == 2
-        assert p.n_passes == 2 + MemoryLayout.n_passes
-        assert p.effective_passes == pytest.approx(3 + MemoryLayout.n_passes)
+            data.training(45).statistics(W, B, COLUMNS)
+        assert data.effective_passes == pytest.approx(1.0)
+        assert data.n_passes == 0
+        data.training().statistics(W, B, COLUMNS)
+        data.statistics_of_all_rows([(W, B), (2 * W, B)], COLUMNS, SQUARED)
+        assert data.n_passes == 2
+        assert p.n_passes == 2 + MemoryDataset.n_passes
+        assert p.effective_passes == pytest.approx(3 + MemoryDataset.n_passes)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_passes_over_a_part_count_as_a_part(table):
 def test_the_transforms_worth_a_try(table, transform, heavy, expected):
     X, Y = table
     with problem(np.exp(2 * X) if heavy else X, Y, transform=transform) as p:
-        assert list(p.views) == expected
+        assert list(p.scaled) == expected
         kinds = {"standard": Standardise, "quantile": Quantile}
-        assert all(isinstance(v.transform, kinds[n]) for n, v in p.views.items())
+        assert all(isinstance(v.transform, kinds[n]) for n, v in p.scaled.items())
 
 
 def test_rows_of_the_quantile_view_are_normal_scores(table):
     X, Y = table
     with problem(np.exp(2 * X), Y, transform="quantile") as p:
-        blocks = np.concatenate([b[0][:-1].T for b in p.views["quantile"].training()._blocks])
+        blocks = np.concatenate([b[0][:-1].T for b in p.scaled["quantile"].training()._blocks])
         assert np.abs(blocks).max() < 4
         assert blocks.std(0) == pytest.approx(1.0, abs=0.1)
 
@@ -161,7 +161,7 @@ def test_a_fit_of_many_rows_makes_no_copy_of_them(order, dtype):
     finally:
         tracemalloc.stop()
     assert peak < 30e6  # X takes 24 or 48 MB, samples of it and the target's copies most of this
-    assert model.n_passes_ == StreamLayout.n_passes + 1 < model.effective_passes_
+    assert model.n_passes_ == StreamedDataset.n_passes + 1 < model.effective_passes_
 
 
 def test_validation_rows_are_no_more_than_needed():

@@ -47,7 +47,7 @@ def descent(problem, goal, E=None, scale=None, **options):
         problem.b,
         problem.scale if scale is None else scale,
         start=problem.start(problem.b),
-        units=problem.units,
+        groups=problem.groups,
         **options,
     )
 
@@ -83,10 +83,10 @@ def test_the_descent_ends_where_a_long_projected_gradient_ends(problem):
 
 def test_the_descent_is_no_worse_than_the_papers_alternation(problem):
     engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
-    alphas, units = np.array([1e-2]), problem.units
+    alphas, groups = np.array([1e-2]), problem.groups
     (first,) = first_states(engine, loss, E, b, problem.scale, alphas, problem.start(b))
     options = {"max_iter": 300, "tol": 1e-8}
-    *_, paper = alternating(engine, loss, E, b, first, units=units, **options)
+    *_, paper = alternating(engine, loss, E, b, first, groups=groups, **options)
     *_, state = descent(problem, TrainingLoss(1e-2), **options)
     # Both measure the paper's objective; the alternation comes near the same place, slowly.
     assert state.objective[-1] <= paper.objective[-1] * (1 + 1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
 from srff.core.objectives import ridge
 from srff.data.problem import prepare
@@ -77,7 +77,7 @@ def test_residuals_of_a_model_show_what_is_missing(inputs):
         columns = np.array([1])
         W, b = rng.standard_normal((1, 20)), rng.uniform(0, 2 * np.pi, 20)
         a = ridge(problem.training.statistics(W, b, columns), 1e-6)
-        return Prediction(columns, W, b, a, np.zeros(1))
+        return Expansion(columns, W, b, a, np.zeros(1))
 
     assert set(screened(inputs, y).columns) == {1, 5}
     assert screened(inputs, y, model).columns.tolist() == [5]

@@ -14,12 +14,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from common import Options, Row
+from common import EngineOptions, Row
 from fit import draw, folder, workers
 
 from srff._utils.threads import one_blas_thread
 from srff.core.engine import Engine
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import SQUARED
 from srff.data.engines import StreamEngine
 from srff.data.engines.blocks import Standardisation
@@ -35,7 +35,7 @@ def operations(d: int, D: int) -> dict[str, Callable[[Engine], Any]]:
     """The passes of Algorithm 1."""
     rng = np.random.RandomState(0)
     W, b = 0.3 * rng.standard_normal((d, D)), rng.uniform(0, 6, D)
-    model = Prediction(np.arange(d), W, b, rng.standard_normal((D, 1)), np.zeros(1))
+    model = Expansion(np.arange(d), W, b, rng.standard_normal((D, 1)), np.zeros(1))
     return {
         "statistics": lambda engine: engine.statistics(W, b),
         "loss and slope": lambda engine: engine.loss_pull_back(SQUARED, model),
@@ -75,7 +75,7 @@ def tasks(numbers: tuple[int, ...]) -> Iterator[Row]:
                     yield _row(f"{number} partitions of {size} rows: {name}", n, d, D, 2, seconds)
 
 
-def rows(options: Options) -> Iterator[Row]:
+def rows(options: EngineOptions) -> Iterator[Row]:
     """A row for each kind of pass and each source."""
     n, d = (100_000, 10) if options.quick else (1_000_000, 30)
     X, y = draw(n, d, "float32")

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from common import Options, Row, shortest
+from common import EngineOptions, Row, shortest
 
 from srff._utils.threads import Threads, one_blas_thread
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import SQUARED
 from srff.data.engines import make_engine
 from srff.data.engines.blocks import Standardisation
@@ -116,7 +116,7 @@ def one_shape(n: int, d: int, D: int, dtype: str, device: str, n_threads: int) -
             n_threads=n_threads,
         ) as engine,
     ):
-        model = Prediction(np.arange(d), W, b, a, np.zeros(1))
+        model = Expansion(np.arange(d), W, b, a, np.zeros(1))
         passes = {
             "statistics": lambda: engine.statistics(W, b),
             "pull-back": lambda: engine.loss_pull_back(SQUARED, model),
@@ -135,7 +135,7 @@ def one_shape(n: int, d: int, D: int, dtype: str, device: str, n_threads: int) -
             }
 
 
-def rows(options: Options) -> Iterator[Row]:
+def rows(options: EngineOptions) -> Iterator[Row]:
     """Every precision and shape."""
     n = QUICK_ROWS if options.quick else N_ROWS
     for dtype in options.dtypes:

@@ -50,7 +50,7 @@ class CheckpointError(ValueError):
     """A checkpoint that is of another fit, or damaged."""
 
 
-class Journal(Closing):
+class Checkpoint(Closing):
     """Without a folder: every step is done, nothing is written."""
 
     seed: int | None = None
@@ -72,7 +72,7 @@ class Journal(Closing):
         """Write what is not written yet."""
 
 
-class DiskJournal(Journal):
+class FolderCheckpoint(Checkpoint):
     """The journal of a folder.
 
     ``identity`` are the parameters, by their names, that a fit's result depends on.  A folder of
@@ -266,7 +266,7 @@ def digest(*arrays: np.ndarray) -> str:
     return found.hexdigest()[:16]
 
 
-NO_JOURNAL = Journal()
+NO_CHECKPOINT = Checkpoint()
 """For a fit without a checkpoint."""
 
 __all__ = ["NO_JOURNAL", "CheckpointError", "DiskJournal", "Journal", "Record", "described"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from srff.core.engine import Engine
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import Loss
-from srff.core.objectives import Start
+from srff.core.objectives import Coefficients
 from srff.core.parametrisations import Frequencies
 
 
@@ -26,7 +26,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Model:
+class Candidate:
     """A model on some columns, and what it was judged by.
 
     Errors are means of ``loss``, NaN where they were not measured.
@@ -53,7 +53,7 @@ class Model:
         return self.members[0].alpha
 
     @property
-    def start(self) -> Start:
+    def start(self) -> Coefficients:
         """The coefficients and constants of the first member, for a solve nearby."""
         return self.members[0].coef, self.members[0].constant
 
@@ -62,10 +62,10 @@ class Model:
         assert self.point is not None
         return self.point.strength()
 
-    def prediction(self) -> Prediction:
+    def prediction(self) -> Expansion:
         """All members as one set of features: ``sqrt(2/D)`` is of the number of all."""
         total = sum(m.b.size for m in self.members)
-        return Prediction(
+        return Expansion(
             self.columns,
             np.concatenate([m.W for m in self.members], axis=1),
             np.concatenate([m.b for m in self.members]),
@@ -88,18 +88,20 @@ class Model:
         return np.sqrt(p.W**2 @ energy)
 
 
-def best_of(models: list[Model]) -> Model:
+def best_of(models: list[Candidate]) -> Candidate:
     """The model of the lowest validation error, the first of equals."""
     return min(models, key=lambda m: m.validation_error)
 
 
-def mean_model(transform: str, validation: Engine, loss: Loss, constant: np.ndarray) -> Model:
+def constant_candidate(
+    transform: str, validation: Engine, loss: Loss, constant: np.ndarray
+) -> Candidate:
     """The model that is the same everywhere and reads nothing."""
     member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, constant.size)), constant)
-    model = Model("mean", transform, np.zeros(0, dtype=np.intp), (member,), loss)
-    return judged(model, validation)
+    model = Candidate("mean", transform, np.zeros(0, dtype=np.intp), (member,), loss)
+    return validated(model, validation)
 
 
-def judged(model: Model, validation: Engine) -> Model:
+def validated(model: Candidate, validation: Engine) -> Candidate:
     """The model with its error on the validation rows."""
     return replace(model, validation_error=validation.loss(model.loss, model.prediction()))

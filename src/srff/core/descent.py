@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from srff.core.engine import Engine
-from srff.core.objectives import Evaluation, Objective, Start
+from srff.core.objectives import Evaluation, Objective, Coefficients
 from srff.core.parametrisations import Frequencies
 
 HISTORY = 20
@@ -31,7 +31,7 @@ def descend(
     point: Frequencies,
     columns: np.ndarray,
     *,
-    start: Start,
+    start: Coefficients,
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,

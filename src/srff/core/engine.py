@@ -10,7 +10,7 @@ import numpy as np
 
 from srff._utils.closing import Closing
 from srff.core import features
-from srff.core.features import Array, Prediction, Statistics
+from srff.core.features import Array, Expansion, Statistics
 from srff.core.losses import SQUARED, Loss, Squared
 
 BlockFunction = Callable[..., tuple[Array, ...]]
@@ -56,24 +56,24 @@ class Engine(Closing, ABC):
             for G, c, s in zip(sums[::3], sums[1::3], sums[2::3], strict=True)
         ]
 
-    def loss(self, loss: Loss, model: Prediction) -> float:
+    def loss(self, loss: Loss, model: Expansion) -> float:
         """The mean loss of a model."""
         (value,) = self._sum(features.loss, *self._arguments(loss, model))
         return float(value) / self.n
 
-    def loss_pull_back(self, loss: Loss, model: Prediction) -> tuple[float, np.ndarray, np.ndarray]:
+    def loss_pull_back(self, loss: Loss, model: Expansion) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss and its derivatives with respect to ``W``, ``b`` at fixed ``a``, ``c``."""
         value, dV = self._sum(features.loss_pull_back, *self._arguments(loss, model))
         dV /= self.n
         return float(value) / self.n, dV[:-1], dV[-1]
 
-    def loss_slope(self, loss: Loss, model: Prediction) -> tuple[float, np.ndarray]:
+    def loss_slope(self, loss: Loss, model: Expansion) -> tuple[float, np.ndarray]:
         """The mean loss and its slope in ``a`` and, in a last row, ``c``."""
         value, ga, gc = self._sum(features.loss_slope, *self._arguments(loss, model))
         return float(value) / self.n, np.concatenate([ga, gc[None, :]]) / self.n
 
     def weighted_statistics(
-        self, loss: Loss, model: Prediction
+        self, loss: Loss, model: Expansion
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss, its slope in ``a`` and ``c``, and its second derivative, for a step.
 
@@ -98,7 +98,7 @@ class Engine(Closing, ABC):
             float(square) / self.n,
         )
 
-    def _arguments(self, loss: Loss, model: Prediction) -> tuple[Any, ...]:
+    def _arguments(self, loss: Loss, model: Expansion) -> tuple[Any, ...]:
         V = features.affine(model.W, model.b)
         return self._with_ones(model.columns), loss, V, model.a, model.c
 
@@ -117,7 +117,7 @@ class Engine(Closing, ABC):
         return dV[:-1], dV[-1]
 
     def difference(
-        self, loss: Loss, first: Prediction, second: Prediction
+        self, loss: Loss, first: Expansion, second: Expansion
     ) -> tuple[np.ndarray, np.ndarray]:
         """How much worse ``first`` is, as means over rows, and their standard errors.
 
@@ -128,18 +128,18 @@ class Engine(Closing, ABC):
         return self._mean_and_error(one, two)
 
     def permutation_loss(
-        self, loss: Loss, model: Prediction, units: list[np.ndarray]
+        self, loss: Loss, model: Expansion, groups: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
         """How much the model's loss rises when a unit's columns are shuffled within blocks.
 
         Units are positions among the model's columns.  Means over rows and their standard errors.
         """
-        plain = tuple(tuple(unit.tolist()) for unit in units)
+        plain = tuple(tuple(unit.tolist()) for unit in groups)
         one, two = self._sum(features.permutation_loss, *self._arguments(loss, model), plain)
         return self._mean_and_error(one, two)
 
     def blend_losses(
-        self, loss: Loss, shares: np.ndarray, predictions: list[Prediction]
+        self, loss: Loss, shares: np.ndarray, predictions: list[Expansion]
     ) -> np.ndarray:
         """Mean losses of weighted means of models, one for each row of ``shares``."""
         models = [self._model(prediction) for prediction in predictions]
@@ -154,12 +154,12 @@ class Engine(Closing, ABC):
         variance = np.maximum(squares / self.n - mean**2, 0.0)
         return mean, np.sqrt(variance / max(self.n - 1, 1.0))
 
-    def _model(self, p: Prediction) -> features.PlainModel:
+    def _model(self, p: Expansion) -> features.ExpansionArrays:
         columns = np.append(p.columns, self.n_features)
         return features.affine(p.W, p.b), p.a, p.c, columns
 
     def marginal_statistics(
-        self, loss: Squared, frequencies: np.ndarray, model: Prediction | None = None
+        self, loss: Squared, frequencies: np.ndarray, model: Expansion | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Moments of waves of single inputs; see :func:`srff.core.features.marginal_statistics`.
 
@@ -175,7 +175,7 @@ class Engine(Closing, ABC):
         frequencies: np.ndarray,
         columns: np.ndarray,
         mixture: np.ndarray,
-        model: Prediction | None = None,
+        model: Expansion | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Moments of products of two inputs' waves; see :func:`srff.core.features.pair_statistics`.
 
@@ -232,7 +232,7 @@ def _marginal_statistics(
     w: Array | None,
     loss: Squared,
     frequencies: Array,
-    model: features.PlainModel | None,
+    model: features.ExpansionArrays | None,
 ) -> tuple[Array, Array]:
     Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
     return features.marginal_statistics(X[:, :-1], Y, w, frequencies)
@@ -246,7 +246,7 @@ def _pair_statistics(
     frequencies: Array,
     columns: Array,
     mixture: Array,
-    model: features.PlainModel | None,
+    model: features.ExpansionArrays | None,
 ) -> tuple[Array, Array]:
     Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
     return features.pair_statistics(X[:, columns], Y @ mixture, w, frequencies)

@@ -215,7 +215,7 @@ def pull_back(
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Expansion:
     """``Z a + c`` as data: frequencies on some columns, offsets, coefficients, constants."""
 
     columns: np.ndarray
@@ -225,7 +225,7 @@ class Prediction:
     c: np.ndarray
 
 
-PlainModel = tuple[Array, Array, Array, Array]
+ExpansionArrays = tuple[Array, Array, Array, Array]
 """``V``, the coefficients ``a`` and constants ``c``, and the columns that it reads, that of ones
 among them."""
 
@@ -235,13 +235,18 @@ def model_outputs(X: Array, V: Array, a: Array, c: Array, columns: Array) -> Arr
     return outputs(array_namespace(X, V).take(X, columns, axis=1), V, a, c)
 
 
-def residual(X: Array, Y: Array, loss: Squared, model: PlainModel) -> Array:
+def residual(X: Array, Y: Array, loss: Squared, model: ExpansionArrays) -> Array:
     """``Y - F``."""
     return loss.targets(Y) - model_outputs(X, *model)
 
 
 def difference(
-    X: Array, Y: Array, weight: Array | None, loss: Loss, first: PlainModel, second: PlainModel
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    loss: Loss,
+    first: ExpansionArrays,
+    second: ExpansionArrays,
 ) -> tuple[Array, Array]:
     """Sums over rows of how much worse a first model is than a second, and of its squares.
 
@@ -255,7 +260,7 @@ def difference(
 
 
 def blend_losses(
-    X: Array, Y: Array, weight: Array | None, loss: Loss, shares: Array, *models: PlainModel
+    X: Array, Y: Array, weight: Array | None, loss: Loss, shares: Array, *models: ExpansionArrays
 ) -> tuple[Array]:
     """The losses of weighted means of models, one for each row of ``shares``."""
     xp = array_namespace(X, Y)
@@ -272,7 +277,7 @@ def permutation_loss(
     V: Array,
     a: Array,
     c: Array,
-    units: tuple[tuple[int, ...], ...],
+    groups: tuple[tuple[int, ...], ...],
 ) -> tuple[Array, Array]:
     """For each unit of inputs, sums over rows of the rise in the loss when it is shuffled.
 
@@ -293,7 +298,7 @@ def permutation_loss(
 
     plain = values(T)
     moved = xp.take(X, order, axis=0) - X
-    delta = xp.stack([values(shifted(unit)) - plain for unit in units], axis=1)
+    delta = xp.stack([values(shifted(unit)) - plain for unit in groups], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 

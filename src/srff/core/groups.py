@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Units:
+class Groups:
     """What is selected: each unit is one column, or several that stay together.
 
     ``of[s]`` is the number of column s's unit.
@@ -20,7 +20,7 @@ class Units:
     of: np.ndarray
 
     @classmethod
-    def single(cls, n_columns: int) -> Units:
+    def single(cls, n_columns: int) -> Groups:
         """Every column for itself."""
         return cls(np.arange(n_columns))
 
@@ -61,7 +61,7 @@ class Units:
 
 
 def shared(values: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
-    """The sums over the columns of each unit; ``unit`` as from :meth:`Units.positions`."""
+    """The sums over the columns of each unit; ``unit`` as from :meth:`Groups.positions`."""
     if unit is None:
         return values
     return np.bincount(unit, weights=values, minlength=int(unit.max(initial=-1)) + 1)

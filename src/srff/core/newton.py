@@ -19,7 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from srff.core.engine import Engine
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import Loss
 
 MAX_STEPS = 100
@@ -105,11 +105,11 @@ def newton(
     start: tuple[np.ndarray, np.ndarray],
 ) -> Solution:
     """The minimum of ``J`` from coefficients and constants ``start``."""
-    model = Prediction(columns, W, b, *start)
+    model = Expansion(columns, W, b, *start)
     penalty = np.append(np.full(b.size, 2 * alpha), 2 * HAIR)[:, None]
     x = np.concatenate([model.a, model.c[None, :]])
 
-    def there(x: np.ndarray) -> Prediction:
+    def there(x: np.ndarray) -> Expansion:
         return replace(model, a=x[:-1], c=x[-1])
 
     def objective(x: np.ndarray, value: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from srff.core.engine import Engine
-from srff.core.features import Prediction, Statistics
+from srff.core.features import Expansion, Statistics
 from srff.core.losses import SQUARED, Loss, Squared
 from srff.core.newton import newton
 
@@ -65,7 +65,7 @@ def penalised_loss(statistics: Statistics, a: np.ndarray, alpha: float) -> float
 SMALLEST_ALPHA = 1e-8
 """Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
 
-Start = tuple[np.ndarray, np.ndarray]
+Coefficients = tuple[np.ndarray, np.ndarray]
 """Coefficients and constants."""
 
 
@@ -98,7 +98,7 @@ class Objective(Protocol):
         """The loss of its coefficients."""
 
     def evaluate(
-        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Coefficients
     ) -> Evaluation:
         """The value at some frequencies; ``start`` is near the best coefficients, perhaps."""
 
@@ -116,7 +116,7 @@ class TrainingLoss:
     loss: Loss = SQUARED
 
     def evaluate(
-        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Coefficients
     ) -> Evaluation:
         """From the statistics for a quadratic loss, by Newton's steps for another."""
         if isinstance(self.loss, Squared):
@@ -134,7 +134,7 @@ class TrainingLoss:
         self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """One pull-back."""
-        model = Prediction(columns, W, b, e.coef, e.constant)
+        model = Expansion(columns, W, b, e.coef, e.constant)
         _, dW, db = engine.loss_pull_back(self.loss, model)
         return e.pull * engine.n * dW, e.pull * engine.n * db
 
@@ -151,7 +151,7 @@ class Evidence:
     loss: Squared = SQUARED
 
     def evaluate(
-        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Start
+        self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, start: Coefficients
     ) -> Evaluation:
         """From the statistics."""
         return self.of(engine.statistics(W, b, columns, self.loss))
@@ -197,7 +197,7 @@ def solve_path(
     b: np.ndarray,
     columns: np.ndarray,
     alphas: np.ndarray,
-    start: Start,
+    start: Coefficients,
 ) -> list[Evaluation]:
     """The training objective at one set of frequencies for several falling penalties.
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from srff._utils.checkpoint import NO_JOURNAL, Journal
+from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
 from srff.core.engine import Engine
-from srff.core.groups import Units, each_column, first_of_each, shared
-from srff.core.objectives import Evaluation, Objective, Start
+from srff.core.groups import Groups, each_column, first_of_each, shared
+from srff.core.objectives import Evaluation, Objective, Coefficients
 from srff.core.simplex import project_simplex
 
 MEMORY = 5
@@ -47,11 +47,11 @@ def descend_scales(
     b: np.ndarray,
     scale: np.ndarray,
     *,
-    start: Start,
-    units: Units,
+    start: Coefficients,
+    groups: Groups,
     max_iter: int,
     tol: float,
-    journal: Journal = NO_JOURNAL,
+    checkpoint: Checkpoint = NO_CHECKPOINT,
 ) -> Iterator[ScaleState]:
     """Spectral projected gradient on the simplex of ``scale``'s sum, one state an iteration.
 
@@ -60,7 +60,7 @@ def descend_scales(
     have one scale, which counts once.
     """
     usable = np.flatnonzero(E.any(axis=1))
-    unit = units.positions(usable)
+    unit = groups.positions(usable)
     x = first_of_each(scale[usable], unit)
     budget = float(x.sum())
     latest = start
@@ -115,7 +115,7 @@ def descend_scales(
             **near(),
         }
 
-    found = journal.step("start on the simplex", engine, partial(begun, x))
+    found = checkpoint.step("start on the simplex", engine, partial(begun, x))
     slope, latest = found["slope"], (found["coef"], found["constant"])
     steepest = float(np.linalg.norm(slope - slope.mean()))
     if steepest == 0.0:
@@ -124,7 +124,7 @@ def descend_scales(
     values: tuple[float, ...] = (float(found["value"]),)
     for number in range(max_iter):
         work = partial(advanced, x, slope, step, values)
-        found = journal.step(f"iteration {number + 1} on the simplex", engine, work)
+        found = checkpoint.step(f"iteration {number + 1} on the simplex", engine, work)
         if "x" not in found:
             return
         x, slope, step = found["x"], found["slope"], float(found["step"])

@@ -50,7 +50,7 @@ Pair = tuple[Any, np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True)
-class Options:
+class EngineOptions:
     """How engines compute."""
 
     n_components: int
@@ -60,7 +60,7 @@ class Options:
     memory_limit: float | None
 
 
-class Layout(ABC):
+class Dataset(ABC):
     """The rows of a fit.
 
     ``refit`` says that validation rows were taken from the training rows and come back for the
@@ -76,18 +76,18 @@ class Layout(ABC):
     refit: bool = False
     n_passes: int
     """Passes over all rows that it took to get here."""
-    _judges: tuple[Any, ...] | None = None
+    _validation_rows: tuple[Any, ...] | None = None
     """``X``, ``Y``, weights and indices of the rows that judge."""
 
     @property
-    def judges(self) -> bool:
+    def has_validation(self) -> bool:
         """Whether there are validation rows."""
-        return self._judges is not None
+        return self._validation_rows is not None
 
-    def validation(self, s: Standardisation, options: Options) -> Engine:
+    def validation(self, s: Standardisation, options: EngineOptions) -> Engine:
         """The rows that judge."""
-        assert self._judges is not None
-        X, Y, weight, rows = self._judges
+        assert self._validation_rows is not None
+        X, Y, weight, rows = self._validation_rows
         return make_engine(X, Y, weight, s, rows=rows, **vars(options))
 
     def identity(self) -> dict[str, Any]:
@@ -108,15 +108,15 @@ class Layout(ABC):
         """The inputs of at most so many distinct rows, as they are."""
 
     @abstractmethod
-    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+    def training(self, s: Standardisation, most: int | None, options: EngineOptions) -> Engine:
         """The training rows, or the ``most`` of highest keys."""
 
     @abstractmethod
-    def everything(self, s: Standardisation, options: Options) -> Engine:
+    def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """Every row that may be learned from, for a single pass."""
 
 
-class MemoryLayout(Layout):
+class MemoryDataset(Dataset):
     """Arrays, split by the keys of their rows."""
 
     n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
@@ -131,7 +131,7 @@ class MemoryLayout(Layout):
         n_threads: int,
     ) -> None:
         keys = row_keys(X, Y, multipliers, n_threads)
-        if X.shape[0] <= MERGE_ROWS or (few_distinct(keys[:MERGE_ROWS]) and few_distinct(keys)):
+        if X.shape[0] <= MERGE_ROWS or (few_kinds(keys[:MERGE_ROWS]) and few_kinds(keys)):
             X, Y, weight, keys = merge_rows(X, Y, weight, keys)
         self.n_rows, self.n_features = X.shape
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
@@ -143,16 +143,16 @@ class MemoryLayout(Layout):
         if isinstance(validation, float) and weight is not None and shares_rows(weight):
             # A few kinds of rows, each many times: part of each kind judges.
             self._training = X, Y, (1 - validation) * weight
-            self._judges = (X, Y, validation * weight, None)
+            self._validation_rows = (X, Y, validation * weight, None)
             self.refit = True
         elif isinstance(validation, float):
             out = split_rows(keys, weight, validation)
             if out.any():
                 self._kept, left = np.flatnonzero(~out), np.flatnonzero(out)
-                self._judges = (X, Y, weight, left[highest(keys[left], VALIDATION_ROWS)])
+                self._validation_rows = (X, Y, weight, left[highest(keys[left], VALIDATION_ROWS)])
                 self.refit = True
         elif validation is not None:
-            self._judges = judging_pair(validation, multipliers, n_threads)
+            self._validation_rows = validation_pair(validation, multipliers, n_threads)
         self.n_training = self.n_rows if self._kept is None else self._kept.size
         self.n = total_weight(X, self._training[2], self._kept)
 
@@ -164,7 +164,7 @@ class MemoryLayout(Layout):
         """The inputs of at most so many distinct rows."""
         return self._data[0][np.sort(sample_rows(self._keys, size))]
 
-    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+    def training(self, s: Standardisation, most: int | None, options: EngineOptions) -> Engine:
         """The training rows, or some of them."""
         rows = self._kept
         if most is not None:
@@ -172,12 +172,12 @@ class MemoryLayout(Layout):
             rows = chosen if rows is None else rows[chosen]
         return make_engine(*self._training, s, rows=rows, **vars(options))
 
-    def everything(self, s: Standardisation, options: Options) -> Engine:
+    def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""
         return make_engine(*self._data, s, cached=False, **vars(options))
 
 
-class StreamLayout(Layout):
+class StreamedDataset(Dataset):
     """A source: the highest keys are the sample, the lowest judge, all are gone through again."""
 
     n_passes = 1
@@ -199,12 +199,12 @@ class StreamLayout(Layout):
         if isinstance(validation, float):
             low = surveyed.low
             low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
-            self._judges = (low.X, low.Y, low.weight, None)
+            self._validation_rows = (low.X, low.Y, low.weight, None)
             held = total_weight(low.X, low.weight, None)
             self.n_training -= low.keys.size
             self.refit = True
         elif validation is not None:
-            self._judges = judging_pair(validation, multipliers, n_threads)
+            self._validation_rows = validation_pair(validation, multipliers, n_threads)
         self.n = surveyed.inputs.total - held
 
     def _marks(self) -> list[np.ndarray]:
@@ -216,7 +216,7 @@ class StreamLayout(Layout):
         _, first = np.unique(~high.keys, return_index=True)
         return high.X[first[:size]]
 
-    def training(self, s: Standardisation, most: int | None, options: Options) -> Engine:
+    def training(self, s: Standardisation, most: int | None, options: EngineOptions) -> Engine:
         """Rows of the sample; or all, less those that are held out: sums can be subtracted."""
         if most is None:
             engine = self._stream(s, options, many=True)
@@ -227,11 +227,11 @@ class StreamLayout(Layout):
         rows = highest(high.keys, most)
         return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
 
-    def everything(self, s: Standardisation, options: Options) -> Engine:
+    def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""
         return self._stream(s, options, many=False)
 
-    def _stream(self, s: Standardisation, options: Options, many: bool) -> Engine:
+    def _stream(self, s: Standardisation, options: EngineOptions, many: bool) -> Engine:
         """All rows, for many passes or for one."""
         o, found = options, self._survey
         plan = BlockPlan.choose(
@@ -250,7 +250,7 @@ class StreamLayout(Layout):
         return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
 
 
-def few_distinct(keys: np.ndarray) -> bool:
+def few_kinds(keys: np.ndarray) -> bool:
     """Whether there are few kinds of rows."""
     return np.unique(keys).size <= FEW_KINDS
 
@@ -268,7 +268,7 @@ def on_workers(source: Source) -> TypeGuard[DaskSource]:
     return isinstance(source, DaskSource) and source.client is not None
 
 
-def judging_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
+def validation_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
     """A user's own validation rows, a sample of them if they are many."""
     X, Y, weight = pair
     rows = None
@@ -283,7 +283,7 @@ def default_validation(n_rows: int) -> float:
     return float(min(share, VALIDATION_ROWS / n_rows))
 
 
-def array_layout(
+def array_dataset(
     X: Any,
     Y: np.ndarray,
     weight: np.ndarray | None,
@@ -292,27 +292,27 @@ def array_layout(
     device: str,
     n_threads: int,
     memory_limit: float | None = None,
-) -> Layout:
+) -> Dataset:
     """The layout of arrays; many rows on a CPU as a source."""
     if X.shape[0] > STREAM_ROWS and device == "cpu":
         source = ArraySource(X, Y, weight)
-        return source_layout(source, rng, validation, n_threads, memory_limit)
+        return source_dataset(source, rng, validation, n_threads, memory_limit)
     multipliers = key_multipliers(rng, X.shape[1])
-    return MemoryLayout(X, Y, weight, multipliers, validation, n_threads)
+    return MemoryDataset(X, Y, weight, multipliers, validation, n_threads)
 
 
-def source_layout(
+def source_dataset(
     source: Source,
     rng: np.random.RandomState,
     validation: float | str | Pair | None,
     n_threads: int,
     memory_limit: float | None = None,
-) -> Layout:
+) -> Dataset:
     """The layout of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
     few = whole(source, STREAM_ROWS)
     if few is not None:
-        return MemoryLayout(*few, multipliers, validation, n_threads)
+        return MemoryDataset(*few, multipliers, validation, n_threads)
     n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS
     if memory_limit is not None:
         # Rows, their standardised copies and what is made of them on the way take a third.
@@ -325,4 +325,4 @@ def source_layout(
         found = survey_on_workers(source, multipliers, n_high, n_low)
     else:
         found = survey(source, multipliers, n_high, n_low, n_threads)
-    return StreamLayout(source, found, multipliers, validation, n_threads)
+    return StreamedDataset(source, found, multipliers, validation, n_threads)

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from srff._utils.checkpoint import NO_JOURNAL, Journal
+from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
 from srff._utils.closing import Closing
 from srff._utils.threads import count_threads
 from srff.core.bandwidth import neighbour_sigma
 from srff.core.engine import Engine
-from srff.core.features import Prediction, Statistics
-from srff.core.groups import Units, first_of_each
+from srff.core.features import Expansion, Statistics
+from srff.core.groups import Groups, first_of_each
 from srff.core.kernels import Kernel
 from srff.core.losses import SQUARED, Loss, Scores, Squared
 from srff.core.newton import Constant, best_constant
-from srff.core.objectives import Objective, Start
+from srff.core.objectives import Objective, Coefficients
 from srff.core.simplex_descent import ScaleState, descend_scales
-from srff.data.dataset import SAMPLE_ROWS, Layout, Options, Pair, array_layout
+from srff.data.dataset import SAMPLE_ROWS, Dataset, EngineOptions, Pair, array_dataset
 from srff.data.engines import parse_memory
 from srff.data.engines.blocks import Standardisation
 from srff.data.moments import Moments
@@ -63,21 +63,21 @@ def _groups(
     return groups
 
 
-class View:
+class ScaledData:
     """The rows through one transform of the inputs; engines are built when first asked for."""
 
     def __init__(
         self,
         transform: Transform,
-        layout: Layout,
+        dataset: Dataset,
         standardisation: Standardisation,
-        options: Options,
-        units: Units,
-        journal: Journal = NO_JOURNAL,
+        options: EngineOptions,
+        groups: Groups,
+        checkpoint: Checkpoint = NO_CHECKPOINT,
     ) -> None:
-        self.transform, self.n, self.journal = transform, layout.n, journal
-        self.units = units
-        self._layout, self._standardisation, self._options = layout, standardisation, options
+        self.transform, self.n, self.checkpoint = transform, dataset.n, checkpoint
+        self.groups = groups
+        self._layout, self._standardisation, self._options = dataset, standardisation, options
         self._engines: dict[int | None, Engine] = {}
         self._held: Engine | None = None
         self._everything: Engine | None = None
@@ -93,7 +93,7 @@ class View:
     @property
     def validation(self) -> Engine | None:
         """The validation rows."""
-        if self._held is None and self._layout.judges:
+        if self._held is None and self._layout.has_validation:
             self._held = self._layout.validation(self._standardisation, self._options)
         return self._held
 
@@ -146,10 +146,10 @@ class Problem(Closing):
     standard one first.
     """
 
-    views: dict[str, View]
+    scaled: dict[str, ScaledData]
     refit: bool
     loss: Loss
-    units: Units
+    groups: Groups
     y_mean: np.ndarray
     y_center: np.ndarray
     y_spread: np.ndarray
@@ -170,17 +170,17 @@ class Problem(Closing):
     """Of each standardised column: one, or for joint columns a part of one; zero if constant."""
     standard: Standardise = field(repr=False)
     """Kept for its centers and spreads, whichever transform is chosen."""
-    journal: Journal = field(repr=False)
+    checkpoint: Checkpoint = field(repr=False)
 
     @property
     def training(self) -> Engine:
         """All training rows, standardised."""
-        return self.views["standard"].training()
+        return self.scaled["standard"].training()
 
     @property
     def validation(self) -> Engine | None:
         """The validation rows, standardised."""
-        return self.views["standard"].validation
+        return self.scaled["standard"].validation
 
     @cached_property
     def constant(self) -> Constant:
@@ -189,7 +189,7 @@ class Problem(Closing):
         if isinstance(self.loss, Squared):
             return Constant(np.zeros(self.loss.n_outputs(n_targets)), 1.0, 2.0, 1.0)
         mean = (self.y_mean - self.y_center) / self.y_spread
-        engine = self.views["standard"].training(SAMPLE_ROWS)
+        engine = self.scaled["standard"].training(SAMPLE_ROWS)
         return best_constant(engine, self.loss, mean)
 
     @property
@@ -209,7 +209,7 @@ class Problem(Closing):
         c = self.constant
         return Scores(self.loss, tuple(c.c.tolist()), max(c.spread, np.finfo(float).tiny))
 
-    def start(self, b: np.ndarray) -> Start:
+    def start(self, b: np.ndarray) -> Coefficients:
         """Coefficients and constants to begin a solve with: those of the constant model."""
         c = self.constant.c
         return np.zeros((b.size, c.size)), c
@@ -221,7 +221,7 @@ class Problem(Closing):
     @property
     def budget(self) -> float:
         """The size of the simplex."""
-        unit = self.units.positions(self.usable)
+        unit = self.groups.positions(self.usable)
         return float(first_of_each(self.scale[self.usable], unit).sum())
 
     @property
@@ -232,12 +232,12 @@ class Problem(Closing):
     @property
     def n_passes(self) -> int:
         """Passes so far that read every training row, those of the preparation among them."""
-        return self.n_first_passes + sum(view.n_passes for view in self.views.values())
+        return self.n_first_passes + sum(data.n_passes for data in self.scaled.values())
 
     @property
     def effective_passes(self) -> float:
         """Rows read so far, as a multiple of the training rows."""
-        return self.n_first_passes + sum(view.effective_passes for view in self.views.values())
+        return self.n_first_passes + sum(data.effective_passes for data in self.scaled.values())
 
     def training_statistics(self, scale: np.ndarray) -> Statistics:
         """The statistics of the training rows at ``scale``, with the targets of the search."""
@@ -253,7 +253,7 @@ class Problem(Closing):
         if self.validation is None:
             return float("nan")
         W, b, columns = self._frequencies(scale)
-        return self.validation.loss(self.loss, Prediction(columns, W, b, coef, constant))
+        return self.validation.loss(self.loss, Expansion(columns, W, b, coef, constant))
 
     def _frequencies(self, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``W`` in the columns of positive scale, ``b``, and those columns."""
@@ -271,16 +271,16 @@ class Problem(Closing):
             self.b,
             scale,
             start=self.start(self.b),
-            units=self.units,
+            groups=self.groups,
             max_iter=max_iter,
             tol=tol,
-            journal=self.journal,
+            checkpoint=self.checkpoint,
         )
 
     def close(self) -> None:
         """Give back what the engines hold."""
-        for view in self.views.values():
-            view.close()
+        for data in self.scaled.values():
+            data.close()
 
 
 def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:
@@ -304,19 +304,21 @@ def prepare(
 ) -> Problem:
     """A problem from arrays whose rows all have positive weight; settings of :func:`assemble`."""
     n_threads, limit = count_threads(n_jobs), parse_memory(memory_limit)
-    layout = array_layout(X, Y, weight, rng, validation, device, n_threads, limit)
-    return assemble(layout, rng, device=device, n_threads=n_threads, memory_limit=limit, **settings)
+    dataset = array_dataset(X, Y, weight, rng, validation, device, n_threads, limit)
+    return assemble(
+        dataset, rng, device=device, n_threads=n_threads, memory_limit=limit, **settings
+    )
 
 
 def assemble(
-    layout: Layout,
+    dataset: Dataset,
     rng: np.random.RandomState,
     *,
     kernel: Kernel,
     n_components: int | None,
     budget: float | None,
     loss: Loss = SQUARED,
-    units: Units | None = None,
+    groups: Groups | None = None,
     joint: Joint = (),
     target_weights: Any = "variance",
     transform: str = "standard",
@@ -325,7 +327,7 @@ def assemble(
     device: str = "cpu",
     n_threads: int = 1,
     memory_limit: float | None = None,
-    journal: Journal = NO_JOURNAL,
+    checkpoint: Checkpoint = NO_CHECKPOINT,
 ) -> Problem:
     """Draw ``E`` and ``b``, measure the kernel's width, choose transforms of the inputs.
 
@@ -334,32 +336,32 @@ def assemble(
     ``transform`` is "standard", "quantile", or "auto" for both where an input is far from normal.
     Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.
     """
-    n_rows, n_features = layout.n_rows, layout.n_features
+    n_rows, n_features = dataset.n_rows, dataset.n_features
     if n_components is None:
         n_components = int(np.clip(n_rows, *N_COMPONENTS))
     E = kernel.sample(rng, (n_features, n_components))
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
-    varies = layout.inputs.varies
-    units = Units.single(n_features) if units is None else units
-    standard = Standardise(*_joined(*layout.inputs.standard(), varies, joint))
+    varies = dataset.inputs.varies
+    groups = Groups.single(n_features) if groups is None else groups
+    standard = Standardise(*_joined(*dataset.inputs.standard(), varies, joint))
     E[~varies] = 0.0
-    y_varies = layout.targets.varies
-    y_center, y_spread, y_unit = _target_units(layout.targets, loss, target_weights)
+    y_varies = dataset.targets.varies
+    y_center, y_spread, y_unit = _target_units(dataset.targets, loss, target_weights)
     y_tells = y_varies.any() and y_unit >= np.finfo(float).tiny  # below, digits are lost
 
     sigma = None
     scale = np.zeros(n_features)
     if varies.any():
-        n_units = units.count(np.flatnonzero(varies))
+        n_units = groups.count(np.flatnonzero(varies))
         if budget is None:
-            sigma = neighbour_sigma(standard(layout.sample(SIGMA_ROWS))[:, varies])
+            sigma = neighbour_sigma(standard(dataset.sample(SIGMA_ROWS))[:, varies])
             budget = n_units / sigma
         scale[varies] = budget / n_units
 
     transforms: list[Transform] = [standard]
     if transform != "standard":
-        sample = layout.sample(QUANTILE_ROWS)
+        sample = dataset.sample(QUANTILE_ROWS)
         own = np.ones(n_features, dtype=bool)
         for columns in joint:
             own[columns] = False
@@ -367,7 +369,7 @@ def assemble(
         if transform == "quantile" or needs_quantiles(sample[:, own], standard.take(own)):
             transforms.append(Quantile.fit(sample).beside(standard, joint))
 
-    options = Options(
+    options = EngineOptions(
         n_components,
         block_dtype(dtype, n_rows, float64_rows),
         device,
@@ -375,14 +377,16 @@ def assemble(
         memory_limit,
     )
     return Problem(
-        views={
-            t.name: View(t, layout, Standardisation(t, y_center, y_spread), options, units, journal)
+        scaled={
+            t.name: ScaledData(
+                t, dataset, Standardisation(t, y_center, y_spread), options, groups, checkpoint
+            )
             for t in transforms
         },
-        refit=layout.refit,
+        refit=dataset.refit,
         loss=loss,
-        units=units,
-        y_mean=layout.targets.mean,
+        groups=groups,
+        y_mean=dataset.targets.mean,
         y_center=y_center,
         y_spread=y_spread,
         y_unit=y_unit,
@@ -394,10 +398,10 @@ def assemble(
         scale=scale,
         sigma=sigma,
         learnable=bool(y_tells and varies.any()),
-        n_first_passes=layout.n_passes,
-        variance=np.where(varies, layout.inputs.standard()[1] / standard.spread, 0.0) ** 2,
+        n_first_passes=dataset.n_passes,
+        variance=np.where(varies, dataset.inputs.standard()[1] / standard.spread, 0.0) ** 2,
         standard=standard,
-        journal=journal,
+        checkpoint=checkpoint,
     )
 
 

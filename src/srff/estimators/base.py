@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff._utils import parameters
 from srff._utils.arrays import HostScoreMixin, to_host
-from srff._utils.checkpoint import NO_JOURNAL, DiskJournal, Journal, described
+from srff._utils.checkpoint import NO_CHECKPOINT, FolderCheckpoint, Checkpoint, described
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import Threads, count_threads, one_blas_thread
 from srff.core import features
-from srff.core.candidate import Model
-from srff.core.groups import Units, parse_groups
+from srff.core.candidate import Candidate
+from srff.core.groups import Groups, parse_groups
 from srff.core.kernels import get_kernel
 from srff.core.losses import SQUARED, Loss
 from srff.data import dataset as layouts
-from srff.data.dataset import Layout, Pair, array_layout, source_layout
+from srff.data.dataset import Dataset, Pair, array_dataset, source_dataset
 from srff.data.encoding.columns import Encoding, Outcome, learn_encoding
 from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
 from srff.data.engines import BlockPlan, parse_memory
@@ -79,8 +79,8 @@ collection or None
         with (
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
-            self._journal() as journal,
-            self._prepare(X, y, sample_weight, journal) as problem,
+            self._open_checkpoint() as checkpoint,
+            self._prepare(X, y, sample_weight, checkpoint) as problem,
         ):
             if problem.learnable:
                 self._store(problem, *self._search(problem, report))
@@ -142,43 +142,43 @@ collection or None
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
-    def _journal(self) -> Journal:
+    def _open_checkpoint(self) -> Checkpoint:
         """Where the steps of a fit are kept."""
         if self.checkpoint is None:
-            return NO_JOURNAL
+            return NO_CHECKPOINT
         free = {"checkpoint", "n_jobs", "verbose", "callback"}
         given = {k: described(v) for k, v in self.get_params(deep=False).items() if k not in free}
         if self.memory_limit is not None:
             given["n_jobs"] = str(count_threads(self.n_jobs))  # what fits depends on it
-        return DiskJournal(self.checkpoint, {"estimator": type(self).__name__, **given})
+        return FolderCheckpoint(self.checkpoint, {"estimator": type(self).__name__, **given})
 
     def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, journal: Journal = NO_JOURNAL
+        self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint = NO_CHECKPOINT
     ) -> Problem:
         """Check the data and make them a problem."""
-        seed = journal.seed if self.random_state is None else self.random_state
+        seed = checkpoint.seed if self.random_state is None else self.random_state
         rng, n_threads = check_random_state(seed), count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
         source = as_source(X, y, sample_weight)
         if source is not None:
-            layout = self._source_rows(source, rng, n_threads, limit)
+            dataset = self._source_rows(source, rng, n_threads, limit)
         else:
-            layout = self._array_rows(X, y, sample_weight, rng, n_threads, limit)
-        loss, ends = self._loss(), (layout.targets.low, layout.targets.high)
+            dataset = self._array_rows(X, y, sample_weight, rng, n_threads, limit)
+        loss, ends = self._loss(), (dataset.targets.low, dataset.targets.high)
         loss.check_targets(np.stack(ends))  # rows of files have not been checked before
         labels = parse_groups(
             self.groups, self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
         encoding = self.encoding_
-        journal.begin(layout.identity)
+        checkpoint.begin(dataset.identity)
         return assemble(
-            layout,
+            dataset,
             rng,
             kernel=get_kernel(self.kernel),
             n_components=None if self.n_components == "auto" else self.n_components,
             budget=None if self.budget == "auto" else self.budget,
             loss=loss,
-            units=Units(labels if encoding is None else labels[encoding.source]),
+            groups=Groups(labels if encoding is None else labels[encoding.source]),
             joint=_joint(encoding),
             target_weights=self.target_weights,
             transform=self._ways(),
@@ -187,7 +187,7 @@ collection or None
             device=self.device,
             n_threads=n_threads,
             memory_limit=limit,
-            journal=journal,
+            checkpoint=checkpoint,
         )
 
     def _array_rows(
@@ -198,7 +198,7 @@ collection or None
         rng: np.random.RandomState,
         n_threads: int,
         limit: float | None,
-    ) -> Layout:
+    ) -> Dataset:
         """Arrays and data frames as rows of numbers."""
         X, y = to_host(X), to_host(y)
         self._no_encoding()
@@ -209,7 +209,7 @@ collection or None
         else:
             X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
         validation = self._check_validation()
-        return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
+        return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
 
     def _no_encoding(self) -> None:
         """Every column is one of numbers."""
@@ -268,7 +268,7 @@ collection or None
 
     def _source_rows(
         self, source: Source, rng: np.random.RandomState, n_threads: int, limit: float | None
-    ) -> Layout:
+    ) -> Dataset:
         """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
         self._take_names(source)
         self._no_encoding()
@@ -282,12 +282,12 @@ collection or None
                 X, Y, weight = few
                 X = self._encoded(X, Y, learned.levels, weight, rng)
                 validation = self._check_validation()
-                return array_layout(X, Y, weight, rng, validation, self.device, n_threads, limit)
+                return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
             self.levels_ = learned.levels
             self.encoding_ = source_encoding(learned, self.categories, self.missing)
         if outcome is not None or self.encoding_ is not None:
             source = source.mapped(self.encoding_, outcome, learned)
-        return source_layout(source, rng, self._check_validation(), n_threads, limit)
+        return source_dataset(source, rng, self._check_validation(), n_threads, limit)
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -343,7 +343,9 @@ collection or None
         return SQUARED
 
     @abstractmethod
-    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+    def _search(
+        self, problem: Problem, report: Callback
+    ) -> tuple[Candidate, dict[str, np.ndarray]]:
         """The chosen model, and a table with a row for each candidate."""
 
     def _alphas(self) -> np.ndarray | None:
@@ -391,7 +393,7 @@ collection or None
         """Whether the fit needs validation rows."""
         return self.alpha == "auto"
 
-    def _store(self, problem: Problem, model: Model, table: dict[str, np.ndarray]) -> None:
+    def _store(self, problem: Problem, model: Candidate, table: dict[str, np.ndarray]) -> None:
         model = refitted(problem, model)
         p = model.prediction()
         scale = np.zeros(problem.scale.size)
@@ -402,13 +404,13 @@ collection or None
         self.frequencies_, self.offsets_ = p.W[used], p.b
         self._store_coefficients(problem, p.a, p.c)
         self.alpha_ = float(model.alpha)
-        self.budget_ = problem.units.total(self.columns_, scale[self.columns_])
+        self.budget_ = problem.groups.total(self.columns_, scale[self.columns_])
         self.objective_ = np.array(model.objective)
         self.n_iter_ = max(len(model.objective) - 1, 1)
         self.path_ = table
         self.model_kind_ = model.kind
         self.validation_error_ = float(problem.reported(model.validation_error))
-        self.input_map_ = problem.views[model.transform].transform.take(self.columns_)
+        self.input_map_ = problem.scaled[model.transform].transform.take(self.columns_)
         self._store_common(problem)
 
     def _of_inputs(self, problem: Problem, scale: np.ndarray) -> np.ndarray:
@@ -417,18 +419,18 @@ collection or None
         Columns of one unit have one scale: the root mean square over the model's columns, each
         counted by its variance.
         """
-        if problem.units.trivial and self.encoding_ is None:
+        if problem.groups.trivial and self.encoding_ is None:
             return scale
-        of, variance = problem.units.of, problem.variance
+        of, variance = problem.groups.of, problem.variance
         n_units = int(of.max()) + 1
         square = np.bincount(of, weights=variance * scale**2, minlength=n_units)
         total = np.bincount(of, weights=variance, minlength=n_units)
-        units = np.sqrt(square / np.where(total > 0, total, 1.0))
+        groups = np.sqrt(square / np.where(total > 0, total, 1.0))
         if self.encoding_ is None:
-            return units[of]
+            return groups[of]
         source = self.encoding_.source
         first = np.unique(source, return_index=True)[1]
-        return units[of[first]]
+        return groups[of[first]]
 
     def _store_constant(self, problem: Problem) -> None:
         """The model of data without anything to learn: a constant, and no variable."""

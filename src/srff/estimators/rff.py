@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.progress import Callback
-from srff.core.candidate import Model
+from srff.core.candidate import Candidate
 from srff.data.problem import Problem
 from srff.estimators.base import RandomFeatureRegressor
 from srff.estimators.path_table import path_table
@@ -92,6 +92,8 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+    def _search(
+        self, problem: Problem, report: Callback
+    ) -> tuple[Candidate, dict[str, np.ndarray]]:
         best, models = search_ridge(problem, self._alphas())
         return best, path_table(models, problem)

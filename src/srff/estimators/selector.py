@@ -17,7 +17,7 @@ from srff._utils import parameters
 from srff._utils.arrays import to_host
 from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
-from srff.core.candidate import Model
+from srff.core.candidate import Candidate
 from srff.core.groups import parse_groups
 from srff.data.encoding.columns import check_how
 from srff.data.engines import parse_memory
@@ -223,11 +223,13 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             or (self.solver == "profile" and self.budget == "auto")
         )
 
-    def _search(self, problem: Problem, report: Callback) -> tuple[Model, dict[str, np.ndarray]]:
+    def _search(
+        self, problem: Problem, report: Callback
+    ) -> tuple[Candidate, dict[str, np.ndarray]]:
         max_iter, tol = self._limits()
         factors = FACTORS if self.budget == "auto" else (1.0,)
-        best: Model | None = None
-        models: list[Model] = []
+        best: Candidate | None = None
+        models: list[Candidate] = []
         if self.solver == "alternating":
             result = search_alternating(
                 problem, self._alphas(), max_iter=max_iter, tol=tol, report=report

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from srff._utils.checkpoint import NO_JOURNAL, Journal
+from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
 from srff.core.engine import Engine
-from srff.core.features import Prediction
-from srff.core.groups import Units, each_column, first_of_each, shared
+from srff.core.features import Expansion
+from srff.core.groups import Groups, each_column, first_of_each, shared
 from srff.core.losses import Loss
-from srff.core.objectives import Start, TrainingLoss, solve_path
+from srff.core.objectives import Coefficients, TrainingLoss, solve_path
 from srff.core.simplex import project_simplex
 
 INNER_STEPS = 5
@@ -61,7 +61,7 @@ def first_states(
     b: np.ndarray,
     scale: np.ndarray,
     alphas: np.ndarray,
-    start: Start,
+    start: Coefficients,
 ) -> list[AlternatingState]:
     """Step 1 at the same scales for several alphas."""
     columns = np.flatnonzero(scale)
@@ -80,12 +80,12 @@ def advance(
     b: np.ndarray,
     state: AlternatingState,
     *,
-    units: Units,
+    groups: Groups,
     tol: float,
     max_inner: int = INNER_STEPS,
 ) -> AlternatingState:
     """One outer iteration: Step 2 from ``state``, then Step 1."""
-    scale, step_size = _descend(engine, loss, E, b, state, units, max_inner)
+    scale, step_size = _descend(engine, loss, E, b, state, groups, max_inner)
     columns = np.flatnonzero(scale)
     W, start = _frequencies(scale, E, columns), (state.coef, state.constant)
     e = TrainingLoss(state.alpha, loss).evaluate(engine, W, b, columns, start)
@@ -112,21 +112,21 @@ def alternating(
     b: np.ndarray,
     state: AlternatingState,
     *,
-    units: Units,
+    groups: Groups,
     max_iter: int,
     tol: float,
     max_inner: int = INNER_STEPS,
-    journal: Journal = NO_JOURNAL,
+    checkpoint: Checkpoint = NO_CHECKPOINT,
 ) -> Iterator[AlternatingState]:
     """Outer iterations from ``state``, one state each, to convergence or ``max_iter`` in all."""
 
     def advanced(state: AlternatingState) -> dict[str, Any]:
-        following = advance(engine, loss, E, b, state, units=units, tol=tol, max_inner=max_inner)
+        following = advance(engine, loss, E, b, state, groups=groups, tol=tol, max_inner=max_inner)
         return vars(following) | {"objective": following.objective[-1]}
 
     while not state.converged and state.n_iter < max_iter:
         label = f"iteration {state.n_iter + 1}, alpha {state.alpha:.6g}"
-        found = journal.step(label, engine, partial(advanced, state))
+        found = checkpoint.step(label, engine, partial(advanced, state))
         state = AlternatingState(
             found["scale"],
             found["coef"],
@@ -151,7 +151,7 @@ def _descend(
     E: np.ndarray,
     b: np.ndarray,
     state: AlternatingState,
-    units: Units,
+    groups: Groups,
     max_inner: int,
 ) -> tuple[np.ndarray, float]:
     """Step 2: FISTA on the mean loss ``F(gamma)`` over the simplex, at fixed ``a``.
@@ -167,18 +167,18 @@ def _descend(
         gamma = each_column(x, unit)
         used = columns[gamma != 0]
         W = gamma[gamma != 0, None] * E[used]
-        return engine.loss(loss, Prediction(used, W, b, a, c))
+        return engine.loss(loss, Expansion(used, W, b, a, c))
 
     def gradient(
         x: np.ndarray, columns: np.ndarray, unit: np.ndarray | None
     ) -> tuple[float, np.ndarray]:
         W = each_column(x, unit)[:, None] * E[columns]
-        value, dW, _ = engine.loss_pull_back(loss, Prediction(columns, W, b, a, c))
+        value, dW, _ = engine.loss_pull_back(loss, Expansion(columns, W, b, a, c))
         return value, shared(np.sum(dW * E[columns], axis=1), unit)
 
     # Rows of zeros in E are columns that do not vary.
     usable = np.flatnonzero(E.any(axis=1))
-    unit = units.positions(usable)
+    unit = groups.positions(usable)
     old = first_of_each(state.scale[usable], unit)
     budget = old.sum()
     value, slope = gradient(old, usable, unit)
@@ -190,7 +190,7 @@ def _descend(
     first = project_simplex(old - step * slope, budget)
     working = (old > 0) | (first > 0)
     columns = usable[each_column(working, unit)]
-    unit = units.positions(columns)
+    unit = groups.positions(columns)
 
     x = y = old[working]
     value_x = value_y = value

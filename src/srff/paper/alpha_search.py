@@ -11,7 +11,7 @@ import numpy as np
 
 from srff._utils.progress import Callback, Progress
 from srff.core import objectives
-from srff.core.candidate import Member, Model, judged
+from srff.core.candidate import Member, Candidate, validated
 from srff.core.features import Statistics
 from srff.core.losses import Squared
 from srff.core.parametrisations import Scales
@@ -44,7 +44,7 @@ def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS, unit: float = 1
 
 
 @dataclass
-class Candidate:
+class AlphaRun:
     """One alpha on its way: the state of its solver and what it has cost."""
 
     state: AlternatingState
@@ -62,13 +62,13 @@ class Candidate:
         now, then = np.sqrt(self.validation_error), np.sqrt(self.error_at_rung)
         return float(now - 2 * max(then - now, 0.0))
 
-    def model(self, problem: Problem) -> Model:
+    def model(self, problem: Problem) -> Candidate:
         """The candidate as a model."""
         state, a = self.state, self.state.coef
         columns = np.flatnonzero(state.scale)
-        unit = problem.units.positions(columns)
+        unit = problem.groups.positions(columns)
         point = Scales.of(state.scale[columns], problem.E[columns], problem.b, unit)
-        return Model(
+        return Candidate(
             "scales",
             "standard",
             columns,
@@ -88,20 +88,20 @@ class Candidate:
 class SearchResult:
     """Every candidate in the order of the grid, and which of them was chosen."""
 
-    candidates: list[Candidate] = field(repr=False)
+    runs: list[AlphaRun] = field(repr=False)
     chosen: int
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> AlphaRun:
         """The chosen candidate."""
-        return self.candidates[self.chosen]
+        return self.runs[self.chosen]
 
-    def models(self, problem: Problem) -> list[Model]:
+    def models(self, problem: Problem) -> list[Candidate]:
         """The candidates as models."""
-        return [c.model(problem) for c in self.candidates]
+        return [c.model(problem) for c in self.runs]
 
 
-def search_ridge(problem: Problem, alphas: np.ndarray | None) -> tuple[Model, list[Model]]:
+def search_ridge(problem: Problem, alphas: np.ndarray | None) -> tuple[Candidate, list[Candidate]]:
     """Every alpha of a grid at the scales that the problem starts with: two passes in all."""
     models = _at_scale(problem, problem.scale, _grid(problem, alphas))
     return _lowest_model(models), models
@@ -137,56 +137,56 @@ def search_alternating(
     ``RACE`` only the most promising go on: the rest of the grid is stopped, marked as such, and
     cannot be chosen.  ``alphas=None`` stands for :func:`alpha_grid`.
     """
-    E, b, loss, units = problem.E, problem.b, problem.loss, problem.units
+    E, b, loss, groups = problem.E, problem.b, problem.loss, problem.groups
     alphas = _grid(problem, alphas)
     states = first_states(problem.training, loss, E, b, problem.scale, alphas, problem.start(b))
     errors = [problem.validation_error(s.scale, s.coef, s.constant) for s in states]
-    candidates = [Candidate(s, e, e) for s, e in zip(states, errors, strict=True)]
+    runs = [AlphaRun(s, e, e) for s, e in zip(states, errors, strict=True)]
     rungs = [rung for rung in RACE if race and rung[0] < max_iter] + [(max_iter, 1)]
-    running, done = candidates, 0
+    running, done = runs, 0
     for position, (iteration, left) in enumerate(rungs):
         running = [c for c in running if not c.stopped]
-        for candidate in running:
+        for run in running:
             begun = time.perf_counter()
             for state in alternating(
                 problem.training,
                 loss,
                 E,
                 b,
-                candidate.state,
-                units=units,
+                run.state,
+                groups=groups,
                 max_iter=iteration,
                 tol=tol,
-                journal=problem.journal,
+                checkpoint=problem.checkpoint,
             ):
-                candidate.state = state
-                candidate.validation_error = problem.validation_error(
+                run.state = state
+                run.validation_error = problem.validation_error(
                     state.scale, state.coef, state.constant
                 )
-                candidate.seconds += time.perf_counter() - begun
+                run.seconds += time.perf_counter() - begun
                 done += 1
                 total = done + _planned(running, rungs[position:])
-                message = _message(candidates, len(running), problem)
+                message = _message(runs, len(running), problem)
                 report(Progress(f"iteration {state.n_iter}", done, total, message))
                 begun = time.perf_counter()
         if iteration < max_iter:
-            for candidate in sorted(running, key=lambda c: c.promise)[left:]:
-                candidate.stopped = True
-            for candidate in running:
-                candidate.error_at_rung = candidate.validation_error
-    errors = [np.inf if c.stopped else c.validation_error for c in candidates]
-    return SearchResult(candidates, lowest(errors) if len(candidates) > 1 else 0)
+            for run in sorted(running, key=lambda c: c.promise)[left:]:
+                run.stopped = True
+            for run in running:
+                run.error_at_rung = run.validation_error
+    errors = [np.inf if c.stopped else c.validation_error for c in runs]
+    return SearchResult(runs, lowest(errors) if len(runs) > 1 else 0)
 
 
-def _message(candidates: list[Candidate], running: int, problem: Problem) -> str:
+def _message(runs: list[AlphaRun], running: int, problem: Problem) -> str:
     """A few words on the state: the best validation error, or the one candidate's objective."""
-    if len(candidates) == 1:
-        return f"objective {candidates[0].state.objective[-1]:.4g}"
-    best = problem.reported(min(c.validation_error for c in candidates))
+    if len(runs) == 1:
+        return f"objective {runs[0].state.objective[-1]:.4g}"
+    best = problem.reported(min(c.validation_error for c in runs))
     return f"{running} alphas, best error {best:.4g}"
 
 
-def _planned(running: list[Candidate], rungs: list[tuple[int, int]]) -> int:
+def _planned(running: list[AlphaRun], rungs: list[tuple[int, int]]) -> int:
     """Outer iterations ahead if no further candidate converges."""
     open_ = [c.state.n_iter for c in running if not c.state.converged]
     ahead, reached = 0, 0
@@ -205,7 +205,7 @@ def search_profile(
     max_iter: int,
     tol: float,
     report: Callback = lambda progress: None,
-) -> tuple[Model, list[Model]]:
+) -> tuple[Candidate, list[Candidate]]:
     """Projected descent of the scales at each budget; alpha by the evidence, then by validation.
 
     Alpha follows the scales: after every few iterations it is set where the evidence is largest,
@@ -214,7 +214,7 @@ def search_profile(
     loss that has no evidence descends at each of a few falling alphas, each from where the last
     one ended.
     """
-    models: list[Model] = []
+    models: list[Candidate] = []
     for number, factor in enumerate(factors):
 
         def told(scale: np.ndarray, done: int, total: int, number: int = number) -> None:
@@ -242,7 +242,7 @@ def _by_evidence(
     max_iter: int,
     tol: float,
     told: Told,
-) -> list[Model]:
+) -> list[Candidate]:
     """One descent whose alpha is given or follows the evidence; then all of the grid."""
     begun = time.perf_counter()
     values: list[float] = []
@@ -271,11 +271,11 @@ def _by_evidence(
 
 def _down_alphas(
     problem: Problem, scale: np.ndarray, max_iter: int, tol: float, told: Told
-) -> list[Model]:
+) -> list[Candidate]:
     """A descent at each of a few falling alphas."""
     S = problem.training_statistics(scale)
     unit = problem.unit * objectives.largest_eigenvalue(S)
-    models: list[Model] = []
+    models: list[Candidate] = []
     for number, alpha in enumerate(falling(unit * PATH_ALPHAS)):
         begun, values = time.perf_counter(), []
         goal = objectives.TrainingLoss(float(alpha), problem.loss)
@@ -290,7 +290,7 @@ def _down_alphas(
     return models
 
 
-def _lowest_model(models: list[Model]) -> Model:
+def _lowest_model(models: list[Candidate]) -> Candidate:
     """The model of the lowest validation error; a single one needs none."""
     return models[lowest([m.validation_error for m in models]) if len(models) > 1 else 0]
 
@@ -301,16 +301,16 @@ def _at_scale(
     alphas: np.ndarray,
     values: tuple[float, ...] = (),
     seconds: float = 0.0,
-) -> list[Model]:
+) -> list[Candidate]:
     """A model at these scales for every alpha, judged if there are validation rows."""
     E, b, loss = problem.E, problem.b, problem.loss
     states = first_states(problem.training, loss, E, b, scale, alphas, problem.start(b))
     states = [replace(s, objective=(*values, *s.objective)) for s in states]
-    each = [Candidate(s, np.nan, np.nan, seconds / len(alphas)).model(problem) for s in states]
+    each = [AlphaRun(s, np.nan, np.nan, seconds / len(alphas)).model(problem) for s in states]
     if problem.validation is None:
         return each
     if not isinstance(loss, Squared):
-        return [judged(model, problem.validation) for model in each]
+        return [validated(model, problem.validation) for model in each]
     held = problem.validation_statistics(scale)
     errors = [max(objectives.squared_loss(held, s.coef), 0.0) for s in states]
     return [replace(m, validation_error=e) for m, e in zip(each, errors, strict=True)]

@@ -102,7 +102,7 @@ def srff_path(
             problem, alphas, max_iter=max_iter, tol=tol, race=False, report=report
         )
         table = path_table(result.models(problem), problem)
-        states = [candidate.state for candidate in result.candidates]
+        states = [run.state for run in result.runs]
         return SRFFPath(
             alphas=table["alpha"],
             scales=np.array([s.scale for s in states]),

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from srff.core.candidate import Model, judged, mean_model
+from srff.core.candidate import Candidate, validated, constant_candidate
 from srff.core.engine import Engine
-from srff.core.groups import Units
+from srff.core.groups import Groups
 from srff.core.objectives import SMALLEST_ALPHA, TrainingLoss
-from srff.data.problem import Problem, View
+from srff.data.problem import Problem, ScaledData
 
 FEWEST = 5
 """Validation rows below which nothing is significant."""
@@ -21,7 +21,7 @@ KEEP_LEVEL = 0.05
 
 
 def significantly_worse(
-    validation: Engine, first: Model, second: Model, level: float = KEEP_LEVEL
+    validation: Engine, first: Candidate, second: Candidate, level: float = KEEP_LEVEL
 ) -> bool:
     """Whether ``first`` has larger losses than ``second``: paired, one-sided t tests.
 
@@ -42,12 +42,12 @@ class Judge:
     each is judged by its twin: the same frequencies with the coefficients of the problem's loss.
     """
 
-    def __init__(self, problem: Problem, view: View, engine: Engine) -> None:
-        assert view.validation is not None
-        self._problem, self._engine, self._validation = problem, engine, view.validation
-        self._twins: dict[int, tuple[Model, Model]] = {}
+    def __init__(self, problem: Problem, data: ScaledData, engine: Engine) -> None:
+        assert data.validation is not None
+        self._problem, self._engine, self._validation = problem, engine, data.validation
+        self._twins: dict[int, tuple[Candidate, Candidate]] = {}
 
-    def twin(self, model: Model) -> Model:
+    def twin(self, model: Candidate) -> Candidate:
         """The model with the problem's loss."""
         if model.loss is self._problem.loss:
             return model
@@ -56,32 +56,32 @@ class Judge:
             self._twins[id(model)] = model, self._solved(model)
         return self._twins[id(model)][1]
 
-    def _solved(self, model: Model) -> Model:
+    def _solved(self, model: Candidate) -> Candidate:
         problem = self._problem
         (m,) = model.members
         if not model.columns.size:
             name, c = model.transform, problem.constant.c
-            return mean_model(name, self._validation, problem.loss, c)
+            return constant_candidate(name, self._validation, problem.loss, c)
         alpha = max(m.alpha * problem.unit, SMALLEST_ALPHA)
         goal = TrainingLoss(alpha, problem.loss)
         e = goal.evaluate(self._engine, m.W, m.b, model.columns, problem.start(m.b))
         member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
         twin = replace(model, members=(member,), loss=problem.loss)
-        return judged(twin, self._validation)
+        return validated(twin, self._validation)
 
-    def best(self, models: list[Model]) -> Model:
+    def best(self, models: list[Candidate]) -> Candidate:
         """The model of the lowest loss, the first of equals."""
         return min(models, key=lambda m: self.twin(m).validation_error)
 
-    def worse(self, first: Model, second: Model, level: float = KEEP_LEVEL) -> bool:
+    def worse(self, first: Candidate, second: Candidate, level: float = KEEP_LEVEL) -> bool:
         """Whether ``first`` is significantly worse than ``second``."""
         return significantly_worse(self._validation, self.twin(first), self.twin(second), level)
 
-    def smallest(self, candidates: list[Model], units: Units) -> Model:
+    def smallest(self, candidates: list[Candidate], groups: Groups) -> Candidate:
         """The smallest model not significantly worse than the best; of equals the better one."""
         best = self.best(candidates)
         for model in sorted(
-            candidates, key=lambda m: (units.count(m.columns), self.twin(m).validation_error)
+            candidates, key=lambda m: (groups.count(m.columns), self.twin(m).validation_error)
         ):
             if model is best or not self.worse(model, best):
                 return model

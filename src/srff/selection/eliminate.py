@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from srff.core.candidate import Member, Model, judged
+from srff.core.candidate import Member, Candidate, validated
 from srff.core.descent import descend
 from srff.core.engine import Engine
-from srff.core.groups import Units
+from srff.core.groups import Groups
 from srff.core.losses import SQUARED, Loss, Squared
-from srff.core.objectives import SMALLEST_ALPHA, Objective, Start, TrainingLoss, largest_eigenvalue
+from srff.core.objectives import (
+    SMALLEST_ALPHA,
+    Objective,
+    Coefficients,
+    TrainingLoss,
+    largest_eigenvalue,
+)
 from srff.core.parametrisations import Frequencies
-from srff.data.problem import View
+from srff.data.problem import ScaledData
 
 FIRST_ALPHAS = np.logspace(-1, -5, 9)
 """Penalties of the first round, as shares of the largest eigenvalue of ``G / n``."""
@@ -76,27 +82,27 @@ def falling(alphas: np.ndarray) -> np.ndarray:
 
 
 def walk(
-    view: View,
+    data: ScaledData,
     engine: Engine,
     point: Frequencies,
     columns: np.ndarray,
     alphas: np.ndarray,
     kind: str,
     *,
-    start: Start,
+    start: Coefficients,
     loss: Loss,
     objective: Callable[[float, Any], Objective] = TrainingLoss,
     effort: Effort = DEFAULT,
     give_up: float = GIVE_UP,
     tick: Tick = lambda: None,
-) -> Model:
+) -> Candidate:
     """Descend at each alpha in turn, each from where the last ended; the best on validation."""
-    best: Model | None = None
+    best: Candidate | None = None
     seconds = 0.0
     for alpha in falling(alphas):
         goal = objective(float(alpha), loss)
         model = _descended(
-            view, engine, point, columns, kind, goal, start=start, effort=effort, tick=tick
+            data, engine, point, columns, kind, goal, start=start, effort=effort, tick=tick
         )
         assert model.point is not None
         point, start = model.point, (model.members[0].coef, model.members[0].constant)
@@ -110,30 +116,30 @@ def walk(
 
 
 def _descended(
-    view: View,
+    data: ScaledData,
     engine: Engine,
     begin: Frequencies,
     columns: np.ndarray,
     kind: str,
     objective: Objective,
     *,
-    start: Start,
+    start: Coefficients,
     effort: Effort,
     tick: Tick,
-) -> Model:
+) -> Candidate:
     """The model at the end of one descent: a step of the fit's journal."""
     alpha, loss = objective.alpha, objective.loss
 
-    def model(point: Frequencies, coef: np.ndarray, constant: np.ndarray) -> Model:
+    def model(point: Frequencies, coef: np.ndarray, constant: np.ndarray) -> Candidate:
         member = Member(point.W, point.b, alpha, coef, constant)
-        return Model(
-            kind, view.transform.name, columns, (member,), loss, point=point, n_rows=engine.n
+        return Candidate(
+            kind, data.transform.name, columns, (member,), loss, point=point, n_rows=engine.n
         )
 
     def descent() -> dict[str, Any]:
         end = descend(engine, objective, begin, columns, start=start, **vars(effort), tick=tick)
-        assert view.validation is not None
-        found = judged(model(end.point, end.found.coef, end.found.constant), view.validation)
+        assert data.validation is not None
+        found = validated(model(end.point, end.found.coef, end.found.constant), data.validation)
         return {
             "vector": end.point.vector(),
             "coef": end.found.coef,
@@ -144,7 +150,7 @@ def _descended(
         }
 
     label = f"{kind}, {columns.size} variables, alpha {alpha:.6g}"
-    found = view.journal.step(label, engine, descent)
+    found = data.checkpoint.step(label, engine, descent)
     return replace(
         model(begin.at(found["vector"]), found["coef"], found["constant"]),
         validation_error=float(found["validation_error"]),
@@ -155,22 +161,22 @@ def _descended(
 
 
 def without(
-    view: View,
+    data: ScaledData,
     engine: Engine,
-    model: Model,
+    model: Candidate,
     kept: np.ndarray,
     shares: np.ndarray,
     *,
     effort: Effort = DEFAULT,
     tick: Tick = lambda: None,
-) -> Model:
+) -> Candidate:
     """The model on some of its columns, learned on from where it stands.
 
     ``kept`` are positions among its columns, ``shares`` the penalties as shares of its own.
     """
     assert model.point is not None
     return walk(
-        view,
+        data,
         engine,
         model.point.drop(kept),
         model.columns[kept],
@@ -184,12 +190,12 @@ def without(
 
 
 def grown(
-    view: View, engine: Engine, model: Model, alpha: float, effort: Effort, tick: Tick
-) -> Model:
+    data: ScaledData, engine: Engine, model: Candidate, alpha: float, effort: Effort, tick: Tick
+) -> Candidate:
     """The model learned on from where it stands, with the rows of another engine."""
     assert model.point is not None
     further = walk(
-        view,
+        data,
         engine,
         model.point,
         model.columns,
@@ -204,16 +210,16 @@ def grown(
 
 
 def eliminate(
-    view: View,
+    data: ScaledData,
     engine: Engine,
-    first: Model,
-    rivals: list[Model],
+    first: Candidate,
+    rivals: list[Candidate],
     *,
     size: int | None = None,
     shares: np.ndarray = NEXT_ALPHAS,
     effort: Effort = DEFAULT,
     tick: Tick = lambda: None,
-) -> list[Model]:
+) -> list[Candidate]:
     """Models of falling size from ``first``, which is among them, until it is hopeless.
 
     ``rivals`` are the models of eliminations that were done before.  Where a number of units is
@@ -221,22 +227,22 @@ def eliminate(
     """
     models = [first]
     effort = effort.half()
-    units, fewest = view.units, size or 1
-    while units.count(models[-1].columns) > fewest:
-        if size is None and (hopeless(models) or behind(models, rivals, units)):
+    groups, fewest = data.groups, size or 1
+    while groups.count(models[-1].columns) > fewest:
+        if size is None and (hopeless(models) or behind(models, rivals, groups)):
             break
         last = models[-1]
-        parts = units.among(last.columns)
+        parts = groups.among(last.columns)
         now = len(parts)
         left = now - 1 if now <= ONE_BY_ONE else min(now - 1, int(np.ceil(now * (1 - SHARE))))
         left = max(left, fewest)
-        strongest = np.argsort(-importance(view, last), kind="stable")[:left]
+        strongest = np.argsort(-importance(data, last), kind="stable")[:left]
         kept = np.sort(np.concatenate([parts[k] for k in strongest]))
-        models.append(without(view, engine, last, kept, shares, effort=effort, tick=tick))
+        models.append(without(data, engine, last, kept, shares, effort=effort, tick=tick))
     return models
 
 
-def importance(view: View, model: Model) -> np.ndarray:
+def importance(data: ScaledData, model: Candidate) -> np.ndarray:
     """An order of the model's units by how much they are needed: the larger, the more.
 
     First come those whose shuffling on the validation rows clearly raises the loss, by its rise:
@@ -244,29 +250,29 @@ def importance(view: View, model: Model) -> np.ndarray:
     model varies along them: where it is large, they may act in interactions of a high order that
     no single shuffle shows yet.
     """
-    parts = view.units.among(model.columns)
+    parts = data.groups.among(model.columns)
     strength = model.strength()
     strength = np.array([np.linalg.norm(strength[part]) for part in parts])
     score = strength / max(strength.max(), np.finfo(float).tiny)
-    if score.size <= SHUFFLED and view.validation is not None:
-        rise, error = view.validation.permutation_loss(model.loss, model.prediction(), parts)
+    if score.size <= SHUFFLED and data.validation is not None:
+        rise, error = data.validation.permutation_loss(model.loss, model.prediction(), parts)
         clear = rise > CLEAR * error
         score[clear] = 1 + rise[clear]
     return score
 
 
-def hopeless(models: list[Model]) -> bool:
+def hopeless(models: list[Candidate]) -> bool:
     """Whether the last few sizes were all clearly worse than the best so far."""
     errors = [m.validation_error for m in models]
     return len(errors) > ROUNDS and min(errors[-ROUNDS:]) > WORSE * min(errors)
 
 
-def behind(models: list[Model], rivals: list[Model], units: Units) -> bool:
+def behind(models: list[Candidate], rivals: list[Candidate], groups: Groups) -> bool:
     """Whether the last few sizes were all clearly worse than a rival of the same size or less."""
 
-    def beaten(model: Model) -> bool:
+    def beaten(model: Candidate) -> bool:
         return any(
-            units.count(rival.columns) <= units.count(model.columns)
+            groups.count(rival.columns) <= groups.count(model.columns)
             and model.validation_error > WORSE * rival.validation_error
             for rival in rivals
         )

@@ -15,13 +15,13 @@ import numpy as np
 from scipy import linalg, stats
 from scipy.special import ndtri
 
-from srff.core.candidate import Member, Model, best_of, judged
+from srff.core.candidate import Member, Candidate, best_of, validated
 from srff.core.engine import Engine
 from srff.core.kernels import Gaussian, Kernel, low_order
 from srff.core.losses import Loss, Squared
 from srff.core.objectives import Evidence, Objective, TrainingLoss, ridge, solve_path, squared_loss
 from srff.core.parametrisations import Free, Frequencies, LowOrder, Metric, Scales
-from srff.data.problem import Problem, View
+from srff.data.problem import Problem, ScaledData
 from srff.selection.eliminate import GIVE_UP, Effort, Tick, falling, grown, walk
 
 EVIDENCE_ROWS = 20_000
@@ -93,30 +93,30 @@ class Plan:
 
 
 def finish(
-    view: View,
+    data: ScaledData,
     engine: Engine,
     more: Engine,
-    start: Model,
+    start: Candidate,
     plan: Plan,
     tick: Tick,
     part: Callable[[int, int], None] = lambda number, of: None,
-) -> list[Model]:
+) -> list[Candidate]:
     """The candidates on the columns of ``start``, in the order in which they were made.
 
     Descents begin on the rows of ``engine`` and end on those of ``more``.  ``part`` is told when a
     part of the work begins.  ``start`` was found with the loss of the search; here it is the
     problem's own that counts.
     """
-    models: list[Model] = []
+    models: list[Candidate] = []
     start = replace(start, members=tuple(_in_units(m, plan) for m in start.members))
 
-    def learned(point: Frequencies, kind: str) -> list[Model]:
+    def learned(point: Frequencies, kind: str) -> list[Candidate]:
         goals: list[Callable[[float, Any], Objective]] = [TrainingLoss]
         if more.n <= EVIDENCE_ROWS and isinstance(plan.loss, Squared):
             goals.append(Evidence)
         made = [
             walk(
-                view,
+                data,
                 engine,
                 point,
                 start.columns,
@@ -131,11 +131,11 @@ def finish(
             for goal in goals
         ]
         if more is not engine:
-            made.append(_further(view, more, best_of(made), plan, tick))
+            made.append(_further(data, more, best_of(made), plan, tick))
         return made
 
     if "scales" in plan.kinds:
-        unit = view.units.positions(start.columns)
+        unit = data.groups.positions(start.columns)
         drawn = _draw(plan, start.columns.size)
         models += learned(Scales.of(start.strength(), *drawn, unit), "scales")
     part(1, PARTS)
@@ -147,13 +147,13 @@ def finish(
         models += [*metrics, *low]
     if plan.n_wide and models and isinstance(plan.kernel, Gaussian):
         dense = [m for m in models if m.kind != "low order"]
-        models += _wide(view, more, best_of(dense), plan, tick)
+        models += _wide(data, more, best_of(dense), plan, tick)
         if best_of(low).validation_error < best_of(dense).validation_error:
-            models += _wide(view, more, best_of(low), plan, tick)
+            models += _wide(data, more, best_of(low), plan, tick)
     part(4, PARTS)
     if "frequencies" in plan.kinds:
-        models += _free(view, engine, more, best_of([*metrics, *low]), plan, tick)
-    models.append(_blend(models, view))
+        models += _free(data, engine, more, best_of([*metrics, *low]), plan, tick)
+    models.append(_blend(models, data))
     return models
 
 
@@ -167,7 +167,7 @@ def _draw(plan: Plan, rows: int, size: int | None = None) -> tuple[np.ndarray, n
     return plan.kernel.sample(plan.rng, (rows, size)), plan.rng.uniform(0.0, 2 * np.pi, size)
 
 
-def _square(start: Model) -> np.ndarray:
+def _square(start: Candidate) -> np.ndarray:
     """A square ``L`` of the same ``L L'``: with it the features have the same distribution."""
     point = start.point
     if not isinstance(point, Metric):
@@ -177,7 +177,7 @@ def _square(start: Model) -> np.ndarray:
     return linalg.rq(point.L, mode="economic")[0]
 
 
-def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
+def _low_order(start: Candidate, plan: Plan, size: int | None = None) -> LowOrder:
     """Features of one to three directions: those of ``start`` if it has any."""
     rows = start.columns.size
     L = start.point.L if isinstance(start.point, LowOrder) else np.eye(rows)
@@ -189,17 +189,19 @@ def _low_order(start: Model, plan: Plan, size: int | None = None) -> LowOrder:
     return LowOrder(L, draw(rows), b, draw)
 
 
-def _alphas(start: Model, plan: Plan, shares: np.ndarray) -> np.ndarray:
+def _alphas(start: Candidate, plan: Plan, shares: np.ndarray) -> np.ndarray:
     return falling(start.alpha * (np.ones(1) if plan.fixed_alpha else shares))
 
 
-def _further(view: View, more: Engine, model: Model, plan: Plan, tick: Tick) -> Model:
+def _further(data: ScaledData, more: Engine, model: Candidate, plan: Plan, tick: Tick) -> Candidate:
     """The model learned on with more rows."""
     share = 1.0 if plan.fixed_alpha else MORE_ALPHA
-    return grown(view, more, model, share * model.alpha, plan.effort.half(), tick)
+    return grown(data, more, model, share * model.alpha, plan.effort.half(), tick)
 
 
-def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> list[Model]:
+def _wide(
+    data: ScaledData, engine: Engine, start: Candidate, plan: Plan, tick: Tick
+) -> list[Candidate]:
     """The same metric with many features, from quasi-random draws, for several kernels.
 
     Kernels are compared with fewer features, by the quadratic loss of the search; the best one then
@@ -216,13 +218,13 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
     else:
         L = _square(start)
 
-    def fit(tail: float, power: int, alphas: np.ndarray, size: int, loss: Loss) -> Model:
+    def fit(tail: float, power: int, alphas: np.ndarray, size: int, loss: Loss) -> Candidate:
         tick()
         W = STRETCH**power * (L @ E[:, :size])
         if np.isfinite(tail):
             W = W * np.sqrt(tail / stats.chi2.ppf(uniform[k + 1, :size], tail))
         b = 2 * np.pi * uniform[k, :size]
-        return _solve(view, engine, start.columns, W, b, alphas, loss, plan.problem)
+        return _solve(data, engine, start.columns, W, b, alphas, loss, plan.problem)
 
     quick, unit = plan.problem.search_loss, plan.problem.unit
     alphas = _alphas(start, plan, WIDE_ALPHAS) / unit
@@ -251,7 +253,7 @@ def _wide(view: View, engine: Engine, start: Model, plan: Plan, tick: Tick) -> l
 
 
 def _solve(
-    view: View,
+    data: ScaledData,
     engine: Engine,
     columns: np.ndarray,
     W: np.ndarray,
@@ -259,17 +261,17 @@ def _solve(
     alphas: np.ndarray,
     loss: Loss,
     problem: Problem,
-) -> Model:
+) -> Candidate:
     """The model at these frequencies whose alpha validates best: a step of the journal."""
 
-    def model(alpha: float, coef: np.ndarray, constant: np.ndarray) -> Model:
+    def model(alpha: float, coef: np.ndarray, constant: np.ndarray) -> Candidate:
         members = (Member(W, b, alpha, coef, constant),)
-        return Model("wide", view.transform.name, columns, members, loss, n_rows=engine.n)
+        return Candidate("wide", data.transform.name, columns, members, loss, n_rows=engine.n)
 
     def by_statistics(loss: Squared) -> dict[str, Any]:
-        assert view.validation is not None
+        assert data.validation is not None
         S = engine.statistics(W, b, columns, loss)
-        V = view.validation.statistics(W, b, columns, loss)
+        V = data.validation.statistics(W, b, columns, loss)
         coefs = [ridge(S, float(alpha)) for alpha in alphas]
         errors = [max(squared_loss(V, a), 0.0) for a in coefs]
         i = int(np.argmin(errors))
@@ -284,10 +286,10 @@ def _solve(
     def solves() -> dict[str, Any]:
         if isinstance(loss, Squared):
             return by_statistics(loss)
-        assert view.validation is not None
+        assert data.validation is not None
         found = solve_path(engine, loss, W, b, columns, alphas, problem.start(b))
         each = [
-            judged(model(float(alpha), e.coef, e.constant), view.validation)
+            validated(model(float(alpha), e.coef, e.constant), data.validation)
             for alpha, e in zip(alphas, found, strict=True)
         ]
         i = int(np.argmin([m.validation_error for m in each]))
@@ -299,7 +301,7 @@ def _solve(
             "training_error": found[i].training_error,
         }
 
-    found = view.journal.step(f"wide, {b.size} features", engine, solves)
+    found = data.checkpoint.step(f"wide, {b.size} features", engine, solves)
     return replace(
         model(float(found["alpha"]), found["coef"], found["constant"]),
         validation_error=float(found["validation_error"]),
@@ -309,8 +311,8 @@ def _solve(
 
 
 def _free(
-    view: View, engine: Engine, more: Engine, start: Model, plan: Plan, tick: Tick
-) -> list[Model]:
+    data: ScaledData, engine: Engine, more: Engine, start: Candidate, plan: Plan, tick: Tick
+) -> list[Candidate]:
     """Free frequencies from draws around the metric: the first ones, then a mean over draws.
 
     The first draws say whether frequencies should start with heavy tails, and whether many more of
@@ -326,10 +328,10 @@ def _free(
         radius = np.sqrt(tail / plan.rng.chisquare(tail, size)) if np.isfinite(tail) else 1.0
         return Free(around.W * radius, around.b)
 
-    def fit(size: int, tail: float, alphas: np.ndarray, give_up: float = GIVE_UP) -> Model:
+    def fit(size: int, tail: float, alphas: np.ndarray, give_up: float = GIVE_UP) -> Candidate:
         around = point(size, tail)
         return walk(
-            view,
+            data,
             engine,
             around,
             start.columns,
@@ -361,14 +363,14 @@ def _free(
     while len(members) < number:
         members.append(fit(size, tail, down, give_up=np.inf))
     if more is not engine:
-        members = [_further(view, more, member, plan, tick) for member in members]
+        members = [_further(data, more, member, plan, tick) for member in members]
         models.append(members[0])
-    return [*models, _mean(members, view, "frequencies")]
+    return [*models, _mean(members, data, "frequencies")]
 
 
-def _mean(models: list[Model], view: View, kind: str) -> Model:
+def _mean(models: list[Candidate], data: ScaledData, kind: str) -> Candidate:
     """The mean of models on the same columns; one that stands several times counts so often."""
-    assert view.validation is not None
+    assert data.validation is not None
     distinct = {id(model): model for model in models}
     counts = {key: sum(id(m) == key for m in models) for key in distinct}
     members = tuple(
@@ -376,9 +378,9 @@ def _mean(models: list[Model], view: View, kind: str) -> Model:
         for key, model in distinct.items()
         for member in model.members
     )
-    mean = Model(
+    mean = Candidate(
         kind,
-        view.transform.name,
+        data.transform.name,
         models[0].columns,
         members,
         models[0].loss,
@@ -386,15 +388,15 @@ def _mean(models: list[Model], view: View, kind: str) -> Model:
         objective=models[0].objective,
         n_rows=models[0].n_rows,
     )
-    return judged(mean, view.validation)
+    return validated(mean, data.validation)
 
 
-def _blend(models: list[Model], view: View) -> Model:
+def _blend(models: list[Candidate], data: ScaledData) -> Candidate:
     """A mean of models of several kinds: one after the other joins that lowers the error most.
 
     A model may join more than once.  The best one of each kind takes part.
     """
-    assert view.validation is not None
+    assert data.validation is not None
     kinds = dict.fromkeys(m.kind for m in models)
     best = [best_of([m for m in models if m.kind == kind]) for kind in kinds]
     predictions = [m.prediction() for m in best]
@@ -403,9 +405,9 @@ def _blend(models: list[Model], view: View) -> Model:
     while count.sum() < BLENDED:
         trials = count + np.eye(len(best))
         shares = trials / trials.sum(axis=1, keepdims=True)
-        errors = view.validation.blend_losses(best[0].loss, shares, predictions)
+        errors = data.validation.blend_losses(best[0].loss, shares, predictions)
         if not errors.min() < error * (1 - WORTHWHILE):
             break
         error, count = errors.min(), trials[np.argmin(errors)]
     chosen = [m for m, times in zip(best, count, strict=True) for _ in range(int(times))]
-    return _mean(chosen, view, "blend")
+    return _mean(chosen, data, "blend")

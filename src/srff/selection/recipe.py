@@ -20,11 +20,11 @@ import numpy as np
 from scipy import linalg
 
 from srff._utils.progress import Callback, Progress
-from srff.core.candidate import Model, best_of, mean_model
+from srff.core.candidate import Candidate, best_of, constant_candidate
 from srff.core.engine import Engine
 from srff.core.parametrisations import Frequencies, LowOrder, Metric
 from srff.data.dataset import SAMPLE_ROWS
-from srff.data.problem import Problem, View
+from srff.data.problem import Problem, ScaledData
 from srff.selection.compare import Judge
 from srff.selection.eliminate import (
     FIRST_ALPHAS,
@@ -75,7 +75,7 @@ class Settings:
     largest: tuple[int, int]
     """Most features of the wide model, and most free frequencies."""
 
-    start: Model | None = None
+    start: Candidate | None = None
     """Scales to begin from, in place of all other starts."""
     inputs: str = "auto"
     """The transform to use, or "auto" for the best of those that the problem has."""
@@ -91,7 +91,7 @@ class Journey:
     """What each stage takes of the whole, roughly."""
 
     def __init__(self, report: Callback, y_unit: float) -> None:
-        self.models: list[Model] = []
+        self.models: list[Candidate] = []
         self._report, self._y_unit = report, y_unit
         self._stage, self._part = 0, (0, 1)
 
@@ -100,7 +100,7 @@ class Journey:
         self._stage, self._part = stage, (part, parts)
         self.tick()
 
-    def add(self, *models: Model) -> None:
+    def add(self, *models: Candidate) -> None:
         """Note some models."""
         self.models.extend(models)
         self.tick()
@@ -117,21 +117,23 @@ class Journey:
         self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
 
 
-def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[Model, list[Model]]:
+def automatic(
+    problem: Problem, settings: Settings, report: Callback
+) -> tuple[Candidate, list[Candidate]]:
     """The chosen model, and all that were considered."""
     journey = Journey(report, problem.y_unit)
-    view, runners = _begin(problem, settings, journey)
-    engine, validation = view.training(SEARCH_ROWS), view.validation
+    data, runners = _begin(problem, settings, journey)
+    engine, validation = data.training(SEARCH_ROWS), data.validation
     assert validation is not None
     effort = Effort(settings.max_iter, settings.tol)
     fixed = settings.alpha is not None
 
-    candidates: list[Model] = []
+    candidates: list[Candidate] = []
     for part, first in enumerate(runners):
         journey.stage(1, part, len(runners))
         shares = NEXT_ALPHAS if settings.alpha is None else np.ones(1)
         models = eliminate(
-            view,
+            data,
             engine,
             first,
             candidates,
@@ -144,19 +146,19 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         journey.add(*models[1:])
 
     if settings.size is None:
-        found = _fewest(problem, view, engine, candidates, settings, journey, len(runners))
+        found = _fewest(problem, data, engine, candidates, settings, journey, len(runners))
         if found is None:
-            name, loss, c = view.transform.name, problem.loss, problem.constant.c
-            return mean_model(name, validation, loss, c), journey.models
+            name, loss, c = data.transform.name, problem.loss, problem.constant.c
+            return constant_candidate(name, validation, loss, c), journey.models
         chosen = found
     else:
         # Scales that were given to begin from may be fewer.
-        sizes = [problem.units.count(m.columns) for m in candidates]
+        sizes = [problem.groups.count(m.columns) for m in candidates]
         reached = min(_wanted(problem, settings), max(sizes))
         chosen = best_of([m for m, n in zip(candidates, sizes, strict=True) if n == reached])
 
     journey.stage(3)
-    more = view.training(REFINE_ROWS)
+    more = data.training(REFINE_ROWS)
     kinds = {"auto": ("scales", "metric", "frequencies")}
     plan = Plan(
         kinds=kinds.get(settings.refine, (settings.refine,)),
@@ -168,7 +170,7 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
         problem=problem,
     )
     last = finish(
-        view, engine, more, chosen, plan, journey.tick, lambda part, of: journey.stage(3, part, of)
+        data, engine, more, chosen, plan, journey.tick, lambda part, of: journey.stage(3, part, of)
     )
     journey.add(*last)
     return best_of(last), journey.models
@@ -176,49 +178,49 @@ def automatic(problem: Problem, settings: Settings, report: Callback) -> tuple[M
 
 def _fewest(
     problem: Problem,
-    view: View,
+    data: ScaledData,
     engine: Engine,
-    candidates: list[Model],
+    candidates: list[Candidate],
     settings: Settings,
     journey: Journey,
     n_runners: int,
-) -> Model | None:
+) -> Candidate | None:
     """The smallest model that does not cost accuracy; None if no variable helps."""
-    assert view.validation is not None
-    judge = Judge(problem, view, engine)
+    assert data.validation is not None
+    judge = Judge(problem, data, engine)
     journey.stage(2)
-    chosen = _thin(view, engine, candidates, settings, journey, judge)
+    chosen = _thin(data, engine, candidates, settings, journey, judge)
     for _ in range(ROUNDS):
-        grown = _grow(problem, view, engine, chosen, settings, journey)
+        grown = _grow(problem, data, engine, chosen, settings, journey)
         if grown is None or not judge.worse(chosen, grown):
             break
         candidates.append(grown)
-        chosen = _thin(view, engine, candidates, settings, journey, judge)
+        chosen = _thin(data, engine, candidates, settings, journey, judge)
     zero = np.zeros(problem.constant.c.size)
-    nothing = mean_model(view.transform.name, view.validation, problem.search_loss, zero)
+    nothing = constant_candidate(data.transform.name, data.validation, problem.search_loss, zero)
     journey.add(nothing)
     return chosen if judge.worse(nothing, chosen, MEAN_LEVEL / n_runners) else None
 
 
 def _thin(
-    view: View,
+    data: ScaledData,
     engine: Engine,
-    candidates: list[Model],
+    candidates: list[Candidate],
     settings: Settings,
     journey: Journey,
     judge: Judge,
-) -> Model:
+) -> Candidate:
     """The smallest model not significantly worse than the best, after dropping one by one.
 
     One of the ``TRIED`` least needed variables leaves at a time.  What is tried on the way joins
     the candidates.
     """
-    current = judge.smallest(candidates, view.units)
-    while view.units.count(current.columns) > 1:
-        parts = view.units.among(current.columns)
-        for weak in np.argsort(importance(view, current), kind="stable")[:TRIED]:
+    current = judge.smallest(candidates, data.groups)
+    while data.groups.count(current.columns) > 1:
+        parts = data.groups.among(current.columns)
+        for weak in np.argsort(importance(data, current), kind="stable")[:TRIED]:
             model = without(
-                view,
+                data,
                 engine,
                 current,
                 np.delete(np.arange(current.columns.size), parts[weak]),
@@ -233,25 +235,25 @@ def _thin(
                 break
         else:
             break
-    return judge.smallest(candidates, view.units)
+    return judge.smallest(candidates, data.groups)
 
 
 def _grow(
     problem: Problem,
-    view: View,
+    data: ScaledData,
     engine: Engine,
-    chosen: Model,
+    chosen: Candidate,
     settings: Settings,
     journey: Journey,
-) -> Model | None:
+) -> Candidate | None:
     """The model with the variables that its residuals still depend on; None if there are none."""
     assert chosen.point is not None
-    found = screened(problem, view.training(REFINE_ROWS), chosen.prediction())
+    found = screened(problem, data.training(REFINE_ROWS), chosen.prediction())
     new = found.columns[~np.isin(found.columns, chosen.columns)][:GROWTH]
     if not new.size:
         return None
-    if not problem.units.trivial:
-        new = problem.units.whole(new, problem.usable)
+    if not problem.groups.trivial:
+        new = problem.groups.whole(new, problem.usable)
     columns = np.concatenate([chosen.columns, new])
     order = np.argsort(columns)
     old = chosen.point
@@ -269,7 +271,7 @@ def _grow(
     alphas = chosen.alpha * (np.ones(1) if settings.alpha is not None else GROWTH_ALPHAS)
     effort = Effort(settings.max_iter, settings.tol)
     model = walk(
-        view,
+        data,
         engine,
         point,
         columns[order],
@@ -284,20 +286,22 @@ def _grow(
     return model
 
 
-def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View, list[Model]]:
+def _begin(
+    problem: Problem, settings: Settings, journey: Journey
+) -> tuple[ScaledData, list[Candidate]]:
     """The transform of the inputs that does best, and the first models that go on from there."""
     effort = Effort(settings.max_iter, settings.tol)
     if settings.start is not None:
-        view = problem.views["standard"]
-        return view, [_with_search_loss(problem, view, settings.start, effort, journey.tick)]
-    firsts: list[Model] = []
+        data = problem.scaled["standard"]
+        return data, [_with_search_loss(problem, data, settings.start, effort, journey.tick)]
+    firsts: list[Candidate] = []
     families: list[str] = []
-    views = [v for name, v in problem.views.items() if settings.inputs in ("auto", name)]
-    for number, view in enumerate(views):
-        engine = view.training(SEARCH_ROWS)
+    scaled = [v for name, v in problem.scaled.items() if settings.inputs in ("auto", name)]
+    for number, data in enumerate(scaled):
+        engine = data.training(SEARCH_ROWS)
         wanted = _wanted(problem, settings)
         for start in starts(problem, engine, settings.factors, wanted, journey.tick):
-            journey.stage(0, number, len(views))
+            journey.stage(0, number, len(scaled))
             if settings.alpha is not None:
                 # Given in units of the loss itself.
                 alphas = np.array([settings.alpha / problem.unit])
@@ -305,7 +309,7 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
                 top = top_eigenvalue(engine, start.point, start.columns, problem.search_loss)
                 alphas = top * FIRST_ALPHAS
             model = walk(
-                view,
+                data,
                 engine,
                 start.point,
                 start.columns,
@@ -320,35 +324,35 @@ def _begin(problem: Problem, settings: Settings, journey: Journey) -> tuple[View
             families.append(start.family)
             journey.add(model)
     best = best_of(firsts)
-    view = problem.views[best.transform]
-    for other in problem.views.values():
-        if other is not view:
+    data = problem.scaled[best.transform]
+    for other in problem.scaled.values():
+        if other is not data:
             other.close()
-    runners: dict[str, Model] = {}
+    runners: dict[str, Candidate] = {}
     for model, family in sorted(
         zip(firsts, families, strict=True), key=lambda pair: pair[0].validation_error
     ):
         near = model.validation_error <= BEHIND * best.validation_error
         if model.transform == best.transform and near:
             runners.setdefault(family, model)
-    return view, list(runners.values())
+    return data, list(runners.values())
 
 
 def _wanted(problem: Problem, settings: Settings) -> int:
     """Units that are kept at least."""
-    return min(settings.size or 1, problem.units.count(problem.usable))
+    return min(settings.size or 1, problem.groups.count(problem.usable))
 
 
 def _with_search_loss(
-    problem: Problem, view: View, model: Model, effort: Effort, tick: Tick
-) -> Model:
+    problem: Problem, data: ScaledData, model: Candidate, effort: Effort, tick: Tick
+) -> Candidate:
     """A model learned on from where it stands with the loss of the search, if that is another."""
     if model.loss is problem.search_loss:
         return model
     assert model.point is not None
     return walk(
-        view,
-        view.training(SEARCH_ROWS),
+        data,
+        data.training(SEARCH_ROWS),
         model.point,
         model.columns,
         np.array([model.alpha / problem.unit]),

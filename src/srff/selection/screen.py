@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from srff.core.engine import Engine
-from srff.core.features import Prediction
+from srff.core.features import Expansion
 from srff.core.losses import SQUARED, Squared
 
 BANDS = ((0.35, 0.7, 1.05), (1.0, 1.5, 2.0), (2.0, 3.0, 4.0), (4.0, 6.0, 8.0))
@@ -39,7 +39,7 @@ class Screen:
 
 
 def marginal_screen(
-    engine: Engine, model: Prediction | None = None, loss: Squared = SQUARED
+    engine: Engine, model: Expansion | None = None, loss: Squared = SQUARED
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each variable, minus the log p-value of its best band, and that band's frequency.
 
@@ -75,7 +75,7 @@ def pair_screen(
     engine: Engine,
     columns: np.ndarray,
     n_targets: int = 1,
-    model: Prediction | None = None,
+    model: Expansion | None = None,
     loss: Squared = SQUARED,
 ) -> np.ndarray:
     """For each variable, minus the log p-value of its best product with another variable."""
@@ -104,7 +104,7 @@ def screen(
     usable: np.ndarray,
     most: int,
     n_targets: int = 1,
-    model: Prediction | None = None,
+    model: Expansion | None = None,
     loss: Squared = SQUARED,
     level: float = LEVEL,
 ) -> Screen:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from srff.core.engine import Engine
-from srff.core.features import Prediction
-from srff.core.groups import Units
+from srff.core.features import Expansion
+from srff.core.groups import Groups
 from srff.core.kernels import low_order
 from srff.core.objectives import Evidence, evidence_alpha
 from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
@@ -40,14 +40,14 @@ def starts(
 
     ``factors`` are budgets as shares of the problem's own.
     """
-    usable, E, b, units = problem.usable, problem.E, problem.b, problem.units
+    usable, E, b, groups = problem.usable, problem.E, problem.b, problem.groups
     out: list[Start] = []
     even = problem.scale[usable]
     for factor in factors:
         if usable.size <= ALL:
             point: Frequencies = Metric(np.diag(factor * even), E[usable], b)
             out.append(Start("metric", "metric", usable, point))
-    point = Scales.of(even, E[usable], b, units.positions(usable))
+    point = Scales.of(even, E[usable], b, groups.positions(usable))
     out.append(Start("scales", "scales", usable, point))
     if usable.size <= ALL:
         out.append(Start("low order", "low order", usable, low_order_point(problem, usable.size)))
@@ -55,30 +55,30 @@ def starts(
         out += [_descent(problem, engine, factor, fewest, tick) for factor in factors]
     found = screened(problem, engine)
     if found.columns.size:
-        columns = units.whole(found.columns, usable)
-        rate = _rates(found, columns, units)
+        columns = groups.whole(found.columns, usable)
+        rate = _rates(found, columns, groups)
         # Waves of several variables at once: their squared frequencies add up.
         rate = rate / np.sqrt(columns.size)
         out.append(Start("screen", "metric", columns, Metric(np.diag(rate), E[columns], b)))
-        point = Scales.of(rate, E[columns], b, units.positions(columns))
+        point = Scales.of(rate, E[columns], b, groups.positions(columns))
         out.append(Start("screen", "scales", columns, point))
         if usable.size > ALL:
             point = low_order_point(problem, columns.size)
             out.append(Start("low order", "low order", columns, point))
-    return [start for start in out if units.count(start.columns) >= fewest]
+    return [start for start in out if groups.count(start.columns) >= fewest]
 
 
-def screened(problem: Problem, engine: Engine, model: Prediction | None = None) -> Screen:
+def screened(problem: Problem, engine: Engine, model: Expansion | None = None) -> Screen:
     """What the screens find in the targets of the search, or in the residuals of a model."""
     loss, n_targets = problem.search_loss, problem.constant.c.size
     return screen(engine, problem.usable, SCREENED, n_targets, model, loss)
 
 
-def _rates(found: Screen, columns: np.ndarray, units: Units) -> np.ndarray:
+def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
     """The frequency of each column: its own, or the median of its unit's, that was found."""
     rate = np.empty(columns.size)
     own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
-    for part in units.among(columns):
+    for part in groups.among(columns):
         known = [own[s] for s in columns[part].tolist() if s in own]
         rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
     return rate
@@ -117,7 +117,7 @@ def _descent(problem: Problem, engine: Engine, factor: float, fewest: int, tick:
 def _strongest(scale: np.ndarray, problem: Problem, most: int) -> np.ndarray:
     """The columns of the units of the largest scales, at most so many units."""
     used = np.flatnonzero(scale)
-    parts = problem.units.among(used)
+    parts = problem.groups.among(used)
     strength = np.array([scale[used[part]].max() for part in parts])
     chosen = np.argsort(-strength, kind="stable")[:most]
     return np.sort(np.concatenate([used[parts[k]] for k in chosen]))
