@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from srff import plot
     from srff._utils.progress import Progress
     from srff.estimators.classifier import SRFFClassifier
+    from srff.estimators.path import srff_path
     from srff.estimators.regressor import SRFFRegressor
     from srff.estimators.rff import RFFRegressor
     from srff.export.onnx import to_onnx
     from srff.export.save import ModelFileError, load, save
-    from srff.paper.path import SRFFPath, srff_path
+    from srff.paper.path import SRFFPath
 else:
     # Names are imported when they are first asked for: `import srff` alone loads nothing.
     _HOMES = {
@@ -39,7 +40,7 @@ else:
         "SRFFRegressor": "srff.estimators.regressor",
         "load": "srff.export.save",
         "save": "srff.export.save",
-        "srff_path": "srff.paper.path",
+        "srff_path": "srff.estimators.path",
         "to_onnx": "srff.export.onnx",
     }
     _MODULES = ("baselines", "datasets", "kernels", "losses", "plot")

@@ -5,6 +5,9 @@ one alpha, an iteration on the simplex, the last solve.  Their results are writt
 A fit that is started again takes them in the same order in place of the work, and goes on with the
 first one that is not there.
 
+A step is a function without arguments whose result is a frozen dataclass of arrays, numbers and
+tuples of these.  It knows nothing of this: a search hands it to :meth:`Checkpoint.run`.
+
 A folder holds ``fit.json``, which says what fit it is of, and numbered files of steps.  All are
 written whole or not at all, with a checksum; see :mod:`srff._utils.atomic_files`.
 """
@@ -19,9 +22,10 @@ import time
 import zipfile
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -30,14 +34,17 @@ from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
 from srff._utils.closing import Closing
 from srff._utils.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 
 SECONDS, SHARE = 1.0, 0.01
 """Results are written when the last ones were so many seconds ago, or this share of the fit's
 time if that is more: a long fit does not leave thousands of files."""
 
 Record = dict[str, np.ndarray]
-"""The result of a step."""
+"""The result of a step as arrays."""
+
+Result = TypeVar("Result")
+State = TypeVar("State")
 
 
 class Counted(Protocol):
@@ -59,14 +66,27 @@ class Checkpoint(Closing):
     def begin(self, data: Callable[[], dict[str, Any]]) -> None:
         """Say what the data are, before the first step."""
 
-    def step(self, label: str, counted: Counted, work: Callable[[], Mapping[str, Any]]) -> Record:
-        """The result of ``work`` as arrays, with the ``seconds`` that it took.
+    def run(
+        self, kind: type[Result], label: str, counted: Counted, work: Callable[[], Result]
+    ) -> Result:
+        """The result of ``work``, which is of this kind.
 
         ``label`` says what the step is; the passes of ``counted`` are part of the result.
         """
-        begun = time.perf_counter()
-        record = {name: np.asarray(value) for name, value in work().items()}
-        return record | {"seconds": np.asarray(time.perf_counter() - begun)}
+        return work()
+
+    def wrapped(
+        self,
+        advance: Callable[[State], State],
+        label: Callable[[State], str],
+        counted: Counted,
+    ) -> Callable[[State], State]:
+        """An iteration, each of them a step: its label is made of the state before it."""
+
+        def step(state: State) -> State:
+            return self.run(type(state), label(state), counted, partial(advance, state))
+
+        return step
 
     def close(self) -> None:
         """Write what is not written yet."""
@@ -111,21 +131,23 @@ class FolderCheckpoint(Checkpoint):
         self._known = {"identity": self._identity, "seed": self.seed, "data": data()}
         self._write("fit.json", json.dumps(self._known, indent=1).encode())
 
-    def step(self, label: str, counted: Counted, work: Callable[[], Mapping[str, Any]]) -> Record:
+    def run(
+        self, kind: type[Result], label: str, counted: Counted, work: Callable[[], Result]
+    ) -> Result:
         """The result of an earlier run, or that of ``work``."""
         if self._waiting:
             known, n_passes, record = self._waiting.popleft()
             if known != label:
                 raise self._refused(f"a step is {known!r} there and {label!r} here")
             counted.n_passes += n_passes
-            return record
+            return _rebuilt(kind, record)
         before = counted.n_passes
-        record = super().step(label, counted, work)
-        self._new.append((label, counted.n_passes - before, record))
+        result = work()
+        self._new.append((label, counted.n_passes - before, _recorded(result)))
         now = time.monotonic()
         if now - self._written >= max(SECONDS, SHARE * (now - self._begun)):
             self._flush()
-        return record
+        return result
 
     def close(self) -> None:
         """Write the last results, let others have the folder."""
@@ -193,6 +215,37 @@ class FolderCheckpoint(Checkpoint):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _recorded(result: Any) -> Record:
+    """The fields of a result as arrays; those of a tuple of arrays are numbered."""
+    record: Record = {}
+    for name, value in vars(result).items():
+        if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
+            record |= {f"{name}/{k}": part for k, part in enumerate(value)}
+        else:
+            record[name] = np.asarray(value)
+    return record
+
+
+def _rebuilt(kind: type[Result], record: Record) -> Result:
+    """The result that a record was made of."""
+
+    def field(name: str, hint: Any) -> Any:
+        if hint is np.ndarray:
+            return record[name]
+        if get_origin(hint) is not tuple:
+            return hint(record[name].item())
+        many = get_args(hint)[0] is np.ndarray
+        return _numbered(record, name) if many else tuple(record[name].tolist())
+
+    return kind(**{name: field(name, hint) for name, hint in get_type_hints(kind).items()})
+
+
+def _numbered(record: Record, name: str) -> tuple[np.ndarray, ...]:
+    """The arrays of one field, in their order."""
+    numbers = sorted(int(key.split("/")[1]) for key in record if key.startswith(f"{name}/"))
+    return tuple(record[f"{name}/{number}"] for number in numbers)
 
 
 def _packed(steps: list[tuple[str, int, Record]]) -> bytes:
@@ -269,4 +322,11 @@ def digest(*arrays: np.ndarray) -> str:
 NO_CHECKPOINT = Checkpoint()
 """For a fit without a checkpoint."""
 
-__all__ = ["NO_JOURNAL", "CheckpointError", "DiskJournal", "Journal", "Record", "described"]
+__all__ = [
+    "NO_CHECKPOINT",
+    "Checkpoint",
+    "CheckpointError",
+    "FolderCheckpoint",
+    "described",
+    "digest",
+]

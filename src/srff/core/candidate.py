@@ -1,4 +1,4 @@
-"""A candidate model as plain data, and the paired test between two of them."""
+"""A candidate: a model that a search considers, as plain data with its errors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from srff.core.coefficients import Coefficients
 from srff.core.engine import Engine
 from srff.core.features import Expansion
 from srff.core.losses import Loss
-from srff.core.objectives import Coefficients
 from srff.core.parametrisations import Frequencies
 
 
@@ -27,7 +27,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model on some columns, and what it was judged by.
+    """A model on some columns, and how well it does.
 
     Errors are means of ``loss``, NaN where they were not measured.
     ``n_rows`` are the rows that its coefficients were solved on; ``stopped`` says that it was left
@@ -53,7 +53,7 @@ class Candidate:
         return self.members[0].alpha
 
     @property
-    def start(self) -> Coefficients:
+    def coefficients(self) -> Coefficients:
         """The coefficients and constants of the first member, for a solve nearby."""
         return self.members[0].coef, self.members[0].constant
 
@@ -62,7 +62,7 @@ class Candidate:
         assert self.point is not None
         return self.point.strength()
 
-    def prediction(self) -> Expansion:
+    def expansion(self) -> Expansion:
         """All members as one set of features: ``sqrt(2/D)`` is of the number of all."""
         total = sum(m.b.size for m in self.members)
         return Expansion(
@@ -81,7 +81,7 @@ class Candidate:
         """
         if self.kind == "scales" and self.point is not None:
             return self.point.strength()
-        p = self.prediction()
+        p = self.expansion()
         energy = np.sum(p.a**2, axis=1)
         total = energy.sum()
         energy = energy / total if total > 0 else np.full(energy.size, 1 / energy.size)
@@ -104,4 +104,4 @@ def constant_candidate(
 
 def validated(model: Candidate, validation: Engine) -> Candidate:
     """The model with its error on the validation rows."""
-    return replace(model, validation_error=validation.loss(model.loss, model.prediction()))
+    return replace(model, validation_error=validation.loss(model.loss, model.expansion()))

@@ -1,15 +1,21 @@
-"""Descent over the frequencies, with the coefficients solved for at every point: L-BFGS."""
+"""Descent over the frequencies, with the coefficients solved for at every point.
+
+``min over p of V(W(p), b(p))``, an objective of :mod:`srff.core.objectives` at a parametrisation of
+the frequencies, by L-BFGS; and the loop of every method that goes from state to state.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import numpy as np
 from scipy import optimize
 
+from srff.core.coefficients import Coefficients, Evaluation
 from srff.core.engine import Engine
-from srff.core.objectives import Evaluation, Objective, Coefficients
+from srff.core.objectives import Objective
 from srff.core.parametrisations import Frequencies
 
 HISTORY = 20
@@ -66,3 +72,30 @@ def descend(
     if last is not None and np.array_equal(last[0], result.x):
         return Descent(end, tuple(values), last[1])
     return Descent(end, tuple(values), evaluate(end))
+
+
+class State(Protocol):
+    """Where an iterative method stands."""
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations done."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether there is nothing left to gain."""
+
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+def iterations(
+    advance: Callable[[AnyState], AnyState], state: AnyState, max_iter: int
+) -> Iterator[AnyState]:
+    """The states after ``state``, to convergence or ``max_iter`` iterations in all."""
+    while not state.converged and state.n_iter < max_iter:
+        following = advance(state)
+        if following.n_iter == state.n_iter:  # no step was found
+            return
+        state = following
+        yield state

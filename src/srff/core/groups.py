@@ -40,7 +40,7 @@ class Groups:
         labels = self.of[columns]
         return [np.flatnonzero(labels == unit) for unit in np.unique(labels)]
 
-    def whole(self, columns: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    def completed(self, columns: np.ndarray, usable: np.ndarray) -> np.ndarray:
         """Those of the usable columns that share a unit with some columns, in order."""
         if self.trivial:
             return np.sort(columns)

@@ -1,22 +1,25 @@
-"""Descent over the frequencies with the coefficients eliminated: each point is solved exactly.
+"""Projected descent of the scales on the simplex, with the coefficients eliminated.
 
-An objective of :mod:`srff.core.objectives` is a function of ``W`` and ``b`` alone; its value takes
-a pass over the rows for the statistics, its gradient one more for the pull-back.
+Over ``gamma >= 0, sum gamma = budget`` an objective ``V(gamma)`` of :mod:`srff.core.objectives` at
+``W = diag(gamma) E`` goes down by spectral projected gradient steps::
+
+    d = P(gamma - t grad V) - gamma,    gamma <- gamma + l d
+
+``P`` is the projection on the simplex, ``t`` Barzilai and Borwein's step, and the length ``l`` is
+cut until the value improves on the worst of the last few.  A value takes a pass over the rows for
+the statistics, a gradient one more for the pull-back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
+from srff.core.coefficients import Coefficients, Evaluation
 from srff.core.engine import Engine
 from srff.core.groups import Groups, each_column, first_of_each, shared
-from srff.core.objectives import Evaluation, Objective, Coefficients
+from srff.core.objectives import Objective
 from srff.core.simplex import project_simplex
 
 MEMORY = 5
@@ -27,10 +30,19 @@ SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
-class ScaleState:
-    """Scales on the simplex on their way down: small, and the objective with them."""
+class SimplexState:
+    """Scales on the simplex on their way down: small, and all that is needed to go on.
 
+    ``slope`` has a number for each group that varies, ``step`` is the next one's length, and the
+    coefficients are where the next solve begins.
+    """
+
+    budget: float
     scale: np.ndarray
+    slope: np.ndarray
+    step: float
+    coef: np.ndarray
+    constant: np.ndarray
     objective: tuple[float, ...]
     converged: bool = False
 
@@ -40,98 +52,79 @@ class ScaleState:
         return len(self.objective) - 1
 
 
-def descend_scales(
-    engine: Engine,
-    objective: Objective,
-    E: np.ndarray,
-    b: np.ndarray,
-    scale: np.ndarray,
-    *,
-    start: Coefficients,
-    groups: Groups,
-    max_iter: int,
-    tol: float,
-    checkpoint: Checkpoint = NO_CHECKPOINT,
-) -> Iterator[ScaleState]:
-    """Spectral projected gradient on the simplex of ``scale``'s sum, one state an iteration.
+class SimplexDescent:
+    """The iteration: :meth:`first` makes a state of given scales, :meth:`advance` the next one.
 
-    The step is Barzilai and Borwein's; a step is shortened until it improves on the worst of the
-    last few values.  Rows of zeros in ``E`` are columns that do not vary.  The columns of a unit
-    have one scale, which counts once.
+    Rows of zeros in ``E`` are columns that do not vary.  The columns of a group have one scale,
+    which counts once.
     """
-    usable = np.flatnonzero(E.any(axis=1))
-    unit = groups.positions(usable)
-    x = first_of_each(scale[usable], unit)
-    budget = float(x.sum())
-    latest = start
 
-    def evaluate(x: np.ndarray) -> Evaluation:
-        nonlocal latest
-        gamma = each_column(x, unit)
-        used = gamma > 0
-        W = gamma[used, None] * E[usable[used]]
-        e = objective.evaluate(engine, W, b, usable[used], latest)
-        latest = e.coef, e.constant
-        return e
+    def __init__(
+        self,
+        engine: Engine,
+        objective: Objective,
+        E: np.ndarray,
+        b: np.ndarray,
+        groups: Groups,
+        tol: float,
+    ) -> None:
+        self._engine, self._objective = engine, objective
+        self._b, self._tol = b, tol
+        self._usable = np.flatnonzero(E.any(axis=1))
+        self._E, self._group = E[self._usable], groups.positions(self._usable)
 
-    def gradient(x: np.ndarray, e: Evaluation) -> np.ndarray:
-        W = each_column(x, unit)[:, None] * E[usable]
-        dW, _ = objective.slopes(engine, e, W, b, usable)
-        return shared(np.sum(dW * E[usable], axis=1), unit)
+    def first(self, scale: np.ndarray, near: Coefficients) -> SimplexState:
+        """The state at ``scale``; the first step moves the scales by a tenth of the budget."""
+        x = first_of_each(scale[self._usable], self._group)
+        e = self._evaluate(x, near)
+        slope = self._slope(x, e)
+        steepest = float(np.linalg.norm(slope - slope.mean()))
+        budget = float(x.sum())
+        step = 0.1 * budget / steepest if steepest else 0.0
+        end = steepest == 0.0
+        return SimplexState(budget, scale, slope, step, e.coef, e.constant, (e.value,), end)
 
-    def near() -> dict[str, np.ndarray]:
-        """Where the next solve starts: part of a step, so that a fit goes on to the same bits."""
-        return {"coef": latest[0], "constant": latest[1]}
-
-    def begun(x: np.ndarray) -> dict[str, Any]:
-        e = evaluate(x)
-        return {"value": e.value, "slope": gradient(x, e), **near()}
-
-    def advanced(
-        x: np.ndarray, slope: np.ndarray, step: float, values: tuple[float, ...]
-    ) -> dict[str, Any]:
-        """One iteration; nothing if no step lowers the objective."""
-        direction = project_simplex(x - step * slope, budget) - x
-        decrease = float(direction @ slope)
-        length = 1.0
+    def advance(self, state: SimplexState) -> SimplexState:
+        """One iteration; the same scales, converged, if no step lowers the objective."""
+        x = first_of_each(state.scale[self._usable], self._group)
+        direction = project_simplex(x - state.step * state.slope, state.budget) - x
+        decrease = float(direction @ state.slope)
+        worst = max(state.objective[-MEMORY:])
+        near, length = (state.coef, state.constant), 1.0
         while True:
             trial = x + length * direction
-            trial[trial < 1e-12 * budget] = 0.0
-            e = evaluate(trial)
-            if e.value <= max(values[-MEMORY:]) + 1e-4 * length * decrease:
+            trial[trial < 1e-12 * state.budget] = 0.0
+            e = self._evaluate(trial, near)
+            near = e.coef, e.constant
+            if e.value <= worst + 1e-4 * length * decrease:
                 break
             length /= 3
             if length < SHORTEST:
-                return {}
-        following = gradient(trial, e)
-        move, change = trial - x, following - slope
-        curvature = float(move @ change)
-        return {
-            "x": trial,
-            "slope": following,
-            "value": e.value,
-            "step": float(move @ move) / curvature if curvature > 0 else 2 * step,
-            "done": abs(decrease) <= tol * max(abs(e.value), tol),
-            **near(),
-        }
+                return replace(state, converged=True)
+        slope = self._slope(trial, e)
+        move = trial - x
+        curvature = float(move @ (slope - state.slope))
+        scale = np.zeros_like(state.scale)
+        scale[self._usable] = each_column(trial, self._group)
+        return SimplexState(
+            state.budget,
+            scale,
+            slope,
+            float(move @ move) / curvature if curvature > 0 else 2 * state.step,
+            e.coef,
+            e.constant,
+            (*state.objective, e.value),
+            converged=abs(decrease) <= self._tol * max(abs(e.value), self._tol),
+        )
 
-    found = checkpoint.step("start on the simplex", engine, partial(begun, x))
-    slope, latest = found["slope"], (found["coef"], found["constant"])
-    steepest = float(np.linalg.norm(slope - slope.mean()))
-    if steepest == 0.0:
-        return
-    step = 0.1 * budget / steepest
-    values: tuple[float, ...] = (float(found["value"]),)
-    for number in range(max_iter):
-        work = partial(advanced, x, slope, step, values)
-        found = checkpoint.step(f"iteration {number + 1} on the simplex", engine, work)
-        if "x" not in found:
-            return
-        x, slope, step = found["x"], found["slope"], float(found["step"])
-        latest = found["coef"], found["constant"]
-        values = (*values, float(found["value"]))
-        full = np.zeros_like(scale)
-        full[usable] = each_column(x, unit)
-        yield ScaleState(full, values, bool(found["done"]))
-        if found["done"]:
-            return
+    def _evaluate(self, x: np.ndarray, near: Coefficients) -> Evaluation:
+        gamma = each_column(x, self._group)
+        used = gamma > 0
+        W = gamma[used, None] * self._E[used]
+        return self._objective.evaluate(self._engine, W, self._b, self._usable[used], near)
+
+    def _slope(self, x: np.ndarray, e: Evaluation) -> np.ndarray:
+        """``sum_j (dW * E)_sj``, summed over the columns of a group."""
+        W = each_column(x, self._group)[:, None] * self._E
+        dW, _ = self._objective.slopes(self._engine, e, W, self._b, self._usable)
+        return shared(np.sum(dW * self._E, axis=1), self._group)

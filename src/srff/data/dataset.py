@@ -1,16 +1,16 @@
-"""Where the rows of a fit are, which of them train and which judge: the engines for them."""
+"""The rows of a fit: which of them train, which validate, and engines for either."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from srff._utils.checkpoint import digest
 from srff.core.engine import Engine
-from srff.data.engines import BlockPlan, Remainder, StreamEngine, make_engine
+from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import Survey, survey
 from srff.data.moments import Moments, moments
@@ -49,17 +49,6 @@ Pair = tuple[Any, np.ndarray, np.ndarray | None]
 """Inputs, targets and weights of rows that judge."""
 
 
-@dataclass(frozen=True)
-class EngineOptions:
-    """How engines compute."""
-
-    n_components: int
-    dtype: np.dtype
-    device: str
-    n_threads: int
-    memory_limit: float | None
-
-
 class Dataset(ABC):
     """The rows of a fit.
 
@@ -88,7 +77,7 @@ class Dataset(ABC):
         """The rows that judge."""
         assert self._validation_rows is not None
         X, Y, weight, rows = self._validation_rows
-        return make_engine(X, Y, weight, s, rows=rows, **vars(options))
+        return make_engine(X, Y, weight, s, options, rows=rows)
 
     def identity(self) -> dict[str, Any]:
         """What tells these rows from others, and blocks of them from other blocks."""
@@ -170,11 +159,11 @@ class MemoryDataset(Dataset):
         if most is not None:
             chosen = highest(self._keys if rows is None else self._keys[rows], most)
             rows = chosen if rows is None else rows[chosen]
-        return make_engine(*self._training, s, rows=rows, **vars(options))
+        return make_engine(*self._training, s, options, rows=rows)
 
     def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""
-        return make_engine(*self._data, s, cached=False, **vars(options))
+        return make_engine(*self._data, s, options, cached=False)
 
 
 class StreamedDataset(Dataset):
@@ -225,7 +214,7 @@ class StreamedDataset(Dataset):
             return Remainder(engine, self.validation(s, replace(options, device="cpu")), self.n)
         high = self._survey.high
         rows = highest(high.keys, most)
-        return make_engine(high.X, high.Y, high.weight, s, rows=rows, **vars(options))
+        return make_engine(high.X, high.Y, high.weight, s, options, rows=rows)
 
     def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""

@@ -1,4 +1,4 @@
-"""A problem made ready for a solver: rows split, standardised and given to engines."""
+"""What is to be solved: rows behind engines, the loss, and the random draws."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import numpy as np
 
 from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
 from srff._utils.closing import Closing
-from srff._utils.threads import count_threads
 from srff.core.bandwidth import neighbour_sigma
+from srff.core.coefficients import Coefficients
+from srff.core.descent import iterations
 from srff.core.engine import Engine
 from srff.core.features import Expansion, Statistics
 from srff.core.groups import Groups, first_of_each
 from srff.core.kernels import Kernel
 from srff.core.losses import SQUARED, Loss, Scores, Squared
 from srff.core.newton import Constant, best_constant
-from srff.core.objectives import Objective, Coefficients
-from srff.core.simplex_descent import ScaleState, descend_scales
-from srff.data.dataset import SAMPLE_ROWS, Dataset, EngineOptions, Pair, array_dataset
-from srff.data.engines import parse_memory
+from srff.core.objectives import Objective
+from srff.core.simplex_descent import SimplexDescent, SimplexState
+from srff.data.dataset import SAMPLE_ROWS, Dataset
 from srff.data.engines.blocks import Standardisation
+from srff.data.engines.plan import EngineOptions
 from srff.data.moments import Moments
+from srff.data.scaled import ScaledData
 from srff.data.scaling import Quantile, Standardise, Transform, needs_quantiles
 
 SIGMA_ROWS = 1000
@@ -39,123 +41,61 @@ FLOAT64_ROWS = 500
 N_COMPONENTS = 50, 300
 """Least and most random features of ``n_components="auto"``: as many as rows, between these."""
 
-
 Joint = tuple[np.ndarray, ...]
 """Columns that have one spread together, such as the indicators of a category."""
 
-LARGEST_SUMS = 2**22
-"""Entries of the sums of one pass over all rows."""
+
+@dataclass(frozen=True)
+class ProblemSettings:
+    """What a user may say of a problem.
+
+    ``n_components=None`` chooses by the number of rows, ``budget=None`` stands for the paper's
+    d / sigma, d being the number of groups.  ``joint`` are columns that have one spread together.
+    ``inputs`` is "standard", "quantile", or "auto" for both where an input is far from normal.
+    Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.
+    """
+
+    kernel: Kernel
+    n_components: int | None = None
+    budget: float | None = None
+    loss: Loss = SQUARED
+    groups: Groups | None = None
+    joint: Joint = ()
+    target_weights: Any = "variance"
+    inputs: str = "standard"
+    dtype: Any = "auto"
+    float64_rows: int = FLOAT64_ROWS
+    device: str = "cpu"
+    n_threads: int = 1
+    memory_limit: float | None = None
 
 
-def _groups(
-    points: list[tuple[np.ndarray, np.ndarray]], most: int
-) -> list[list[tuple[np.ndarray, np.ndarray]]]:
-    """Runs of points whose sums have at most so many entries together, or of one point."""
-    groups: list[list[tuple[np.ndarray, np.ndarray]]] = []
-    size = 0
-    for point in points:
-        entries = point[1].size ** 2
-        if not groups or size + entries > most:
-            groups.append([])
-            size = 0
-        groups[-1].append(point)
-        size += entries
-    return groups
+@dataclass(frozen=True)
+class TargetUnits:
+    """What is taken from each target, what it is divided by, and the unit of errors."""
 
-
-class ScaledData:
-    """The rows through one transform of the inputs; engines are built when first asked for."""
-
-    def __init__(
-        self,
-        transform: Transform,
-        dataset: Dataset,
-        standardisation: Standardisation,
-        options: EngineOptions,
-        groups: Groups,
-        checkpoint: Checkpoint = NO_CHECKPOINT,
-    ) -> None:
-        self.transform, self.n, self.checkpoint = transform, dataset.n, checkpoint
-        self.groups = groups
-        self._layout, self._standardisation, self._options = dataset, standardisation, options
-        self._engines: dict[int | None, Engine] = {}
-        self._held: Engine | None = None
-        self._everything: Engine | None = None
-
-    def training(self, most: int | None = None) -> Engine:
-        """All training rows, or at most about ``most`` of them."""
-        key = None if most is None or most >= self._layout.n_training else most
-        if key not in self._engines:
-            engine = self._layout.training(self._standardisation, key, self._options)
-            self._engines[key] = engine
-        return self._engines[key]
-
-    @property
-    def validation(self) -> Engine | None:
-        """The validation rows."""
-        if self._held is None and self._layout.has_validation:
-            self._held = self._layout.validation(self._standardisation, self._options)
-        return self._held
-
-    @property
-    def everything(self) -> Engine:
-        """Every row that may be learned from, for a few passes: no row is kept."""
-        if self._everything is None:
-            self._everything = self._layout.everything(self._standardisation, self._options)
-        return self._everything
-
-    def statistics_of_all_rows(
-        self, points: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray, loss: Squared
-    ) -> list[Statistics]:
-        """The statistics at several ``(W, b)`` of every row that may be learned from.
-
-        Passes read no other column; one is enough unless the sums are large.
-        """
-        groups = _groups(points, LARGEST_SUMS)
-        each = (self.everything.statistics_of_each(group, columns, loss) for group in groups)
-        return [S for group in each for S in group]
-
-    @property
-    def n_passes(self) -> int:
-        """Passes so far that read every training row."""
-        engines = (self._everything, self._engines.get(None))
-        return sum(engine.n_passes for engine in engines if engine is not None)
-
-    @property
-    def effective_passes(self) -> float:
-        """Rows read by all passes so far, as a multiple of the training rows."""
-        n = self._layout.n_training
-        some = [e.n_passes * most / n for most, e in self._engines.items() if most]
-        return self.n_passes + sum(some)
-
-    def close(self) -> None:
-        """Give back what the engines hold."""
-        for engine in [*self._engines.values(), self._held, self._everything]:
-            if engine is not None:
-                engine.close()
+    mean: np.ndarray
+    center: np.ndarray
+    spread: np.ndarray
+    unit: float
 
 
 @dataclass(frozen=True)
 class Problem(Closing):
     """Training rows and perhaps validation rows behind engines, and the random draws.
 
-    ``E`` and ``b`` are drawn once; ``scale`` is the even start on the simplex.  Columns that do
-    not vary have zeros in both, and no solver gives them a scale.  ``refit`` says that validation
-    rows were taken from the training rows and come back for the last solve.  ``learnable`` is
-    False if the target or every input is constant.  ``views`` are the transforms worth a try, the
-    standard one first.
+    ``E`` (d x D) and ``b`` (D) are drawn once; ``scale`` (d) is the even start on the simplex.
+    Columns that do not vary have zeros in both, and no solver gives them a scale.  ``refit`` says
+    that validation rows were taken from the training rows and come back for the last solve.
+    ``learnable`` is False if the target or every input is constant.  ``scaled`` has the data by the
+    name of each scaling of the inputs that is worth a try, the standard one first.
     """
 
     scaled: dict[str, ScaledData]
     refit: bool
     loss: Loss
     groups: Groups
-    y_mean: np.ndarray
-    y_center: np.ndarray
-    y_spread: np.ndarray
-    """What each target is divided by."""
-    y_unit: float
-    """The unit of errors: the spread of one target, or of all together."""
+    targets: TargetUnits
     dtype: np.dtype
     kernel: Kernel
     rng: np.random.RandomState = field(repr=False)
@@ -169,7 +109,7 @@ class Problem(Closing):
     variance: np.ndarray = field(repr=False)
     """Of each standardised column: one, or for joint columns a part of one; zero if constant."""
     standard: Standardise = field(repr=False)
-    """Kept for its centers and spreads, whichever transform is chosen."""
+    """Kept for its centers and spreads, whichever scaling is chosen."""
     checkpoint: Checkpoint = field(repr=False)
 
     @property
@@ -185,10 +125,10 @@ class Problem(Closing):
     @cached_property
     def constant(self) -> Constant:
         """The best constant; that of the squared loss is zero, since targets are centered."""
-        n_targets = self.y_mean.size
-        if isinstance(self.loss, Squared):
-            return Constant(np.zeros(self.loss.n_outputs(n_targets)), 1.0, 2.0, 1.0)
-        mean = (self.y_mean - self.y_center) / self.y_spread
+        targets = self.targets
+        if self.loss.quadratic:
+            return Constant(np.zeros(self.loss.n_outputs(targets.mean.size)), 1.0, 2.0, 1.0)
+        mean = (targets.mean - targets.center) / targets.spread
         engine = self.scaled["standard"].training(SAMPLE_ROWS)
         return best_constant(engine, self.loss, mean)
 
@@ -209,20 +149,20 @@ class Problem(Closing):
         c = self.constant
         return Scores(self.loss, tuple(c.c.tolist()), max(c.spread, np.finfo(float).tiny))
 
-    def start(self, b: np.ndarray) -> Coefficients:
-        """Coefficients and constants to begin a solve with: those of the constant model."""
+    def at_constant(self, n_components: int | None = None) -> Coefficients:
+        """The coefficients of the constant model, for so many features: a solve begins there."""
         c = self.constant.c
-        return np.zeros((b.size, c.size)), c
+        return np.zeros((n_components or self.b.size, c.size)), c
 
     def reported(self, error: Any) -> Any:
         """A mean loss as users read it."""
-        return self.loss.reported(error, self.y_unit)
+        return self.loss.reported(error, self.targets.unit)
 
     @property
     def budget(self) -> float:
         """The size of the simplex."""
-        unit = self.groups.positions(self.usable)
-        return float(first_of_each(self.scale[self.usable], unit).sum())
+        group = self.groups.positions(self.usable)
+        return float(first_of_each(self.scale[self.usable], group).sum())
 
     @property
     def usable(self) -> np.ndarray:
@@ -239,43 +179,37 @@ class Problem(Closing):
         """Rows read so far, as a multiple of the training rows."""
         return self.n_first_passes + sum(data.effective_passes for data in self.scaled.values())
 
+    def frequencies(self, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``W = diag(gamma) E`` in the columns of positive scale, ``b``, and those columns."""
+        columns = np.flatnonzero(scale)
+        return scale[columns, None] * self.E[columns], self.b, columns
+
     def training_statistics(self, scale: np.ndarray) -> Statistics:
         """The statistics of the training rows at ``scale``, with the targets of the search."""
-        return self.training.statistics(*self._frequencies(scale), self.search_loss)
-
-    def validation_statistics(self, scale: np.ndarray) -> Statistics:
-        """The statistics of the validation rows at ``scale``, with the targets of the search."""
-        assert self.validation is not None
-        return self.validation.statistics(*self._frequencies(scale), self.search_loss)
+        return self.training.statistics(*self.frequencies(scale), self.search_loss)
 
     def validation_error(self, scale: np.ndarray, coef: np.ndarray, constant: np.ndarray) -> float:
         """Mean loss on the validation rows."""
         if self.validation is None:
             return float("nan")
-        W, b, columns = self._frequencies(scale)
+        W, b, columns = self.frequencies(scale)
         return self.validation.loss(self.loss, Expansion(columns, W, b, coef, constant))
-
-    def _frequencies(self, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``W`` in the columns of positive scale, ``b``, and those columns."""
-        columns = np.flatnonzero(scale)
-        return scale[columns, None] * self.E[columns], self.b, columns
 
     def descend_scales(
         self, engine: Engine, goal: Objective, scale: np.ndarray, *, max_iter: int, tol: float
-    ) -> Iterator[ScaleState]:
-        """Projected descent on the simplex from ``scale``."""
-        return descend_scales(
+    ) -> Iterator[SimplexState]:
+        """Projected descent on the simplex from ``scale``; each iteration is a step."""
+        descent = SimplexDescent(engine, goal, self.E, self.b, self.groups, tol)
+        first = self.checkpoint.run(
+            SimplexState,
+            "start on the simplex",
             engine,
-            goal,
-            self.E,
-            self.b,
-            scale,
-            start=self.start(self.b),
-            groups=self.groups,
-            max_iter=max_iter,
-            tol=tol,
-            checkpoint=self.checkpoint,
+            lambda: descent.first(scale, self.at_constant()),
         )
+        advance = self.checkpoint.wrapped(
+            descent.advance, lambda state: f"iteration {state.n_iter + 1} on the simplex", engine
+        )
+        return iterations(advance, first, max_iter)
 
     def close(self) -> None:
         """Give back what the engines hold."""
@@ -283,115 +217,40 @@ class Problem(Closing):
             data.close()
 
 
-def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:
-    """The precision of blocks: as given, or for "auto" float32 for all but small data."""
-    if dtype == "auto":
-        return np.dtype(np.float64 if n_rows <= float64_rows else np.float32)
-    return np.dtype(dtype)
-
-
-def prepare(
-    X: Any,
-    Y: np.ndarray,
-    weight: np.ndarray | None,
-    rng: np.random.RandomState,
-    *,
-    validation: float | str | Pair | None,
-    device: str = "cpu",
-    n_jobs: int | None = None,
-    memory_limit: str | float | None = None,
-    **settings: Any,
-) -> Problem:
-    """A problem from arrays whose rows all have positive weight; settings of :func:`assemble`."""
-    n_threads, limit = count_threads(n_jobs), parse_memory(memory_limit)
-    dataset = array_dataset(X, Y, weight, rng, validation, device, n_threads, limit)
-    return assemble(
-        dataset, rng, device=device, n_threads=n_threads, memory_limit=limit, **settings
-    )
-
-
-def assemble(
+def make_problem(
     dataset: Dataset,
+    settings: ProblemSettings,
     rng: np.random.RandomState,
-    *,
-    kernel: Kernel,
-    n_components: int | None,
-    budget: float | None,
-    loss: Loss = SQUARED,
-    groups: Groups | None = None,
-    joint: Joint = (),
-    target_weights: Any = "variance",
-    transform: str = "standard",
-    dtype: Any = "auto",
-    float64_rows: int = FLOAT64_ROWS,
-    device: str = "cpu",
-    n_threads: int = 1,
-    memory_limit: float | None = None,
     checkpoint: Checkpoint = NO_CHECKPOINT,
 ) -> Problem:
-    """Draw ``E`` and ``b``, measure the kernel's width, choose transforms of the inputs.
-
-    ``n_components=None`` chooses by the number of rows, ``budget=None`` stands for the paper's
-    d / sigma, d being the number of units.  ``joint`` are columns that have one spread together.
-    ``transform`` is "standard", "quantile", or "auto" for both where an input is far from normal.
-    Blocks of up to ``float64_rows`` rows are float64 for ``dtype="auto"``.
-    """
-    n_rows, n_features = dataset.n_rows, dataset.n_features
-    if n_components is None:
-        n_components = int(np.clip(n_rows, *N_COMPONENTS))
-    E = kernel.sample(rng, (n_features, n_components))
+    """Draw ``E`` and ``b``, measure the kernel's width, choose scalings of the inputs."""
+    o, n_rows, n_features = settings, dataset.n_rows, dataset.n_features
+    n_components = o.n_components or int(np.clip(n_rows, *N_COMPONENTS))
+    E = o.kernel.sample(rng, (n_features, n_components))
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
     varies = dataset.inputs.varies
-    groups = Groups.single(n_features) if groups is None else groups
-    standard = Standardise(*_joined(*dataset.inputs.standard(), varies, joint))
     E[~varies] = 0.0
-    y_varies = dataset.targets.varies
-    y_center, y_spread, y_unit = _target_units(dataset.targets, loss, target_weights)
-    y_tells = y_varies.any() and y_unit >= np.finfo(float).tiny  # below, digits are lost
+    groups = Groups.single(n_features) if o.groups is None else o.groups
+    standard = Standardise(*_joined(*dataset.inputs.standard(), varies, o.joint))
+    targets = _target_units(dataset.targets, o.loss, o.target_weights)
+    # A spread below the smallest normal number has lost its digits.
+    y_tells = dataset.targets.varies.any() and targets.unit >= np.finfo(float).tiny
+    scale, sigma = _even_start(dataset, standard, groups, o.budget)
 
-    sigma = None
-    scale = np.zeros(n_features)
-    if varies.any():
-        n_units = groups.count(np.flatnonzero(varies))
-        if budget is None:
-            sigma = neighbour_sigma(standard(dataset.sample(SIGMA_ROWS))[:, varies])
-            budget = n_units / sigma
-        scale[varies] = budget / n_units
-
-    transforms: list[Transform] = [standard]
-    if transform != "standard":
-        sample = dataset.sample(QUANTILE_ROWS)
-        own = np.ones(n_features, dtype=bool)
-        for columns in joint:
-            own[columns] = False
-        own = np.flatnonzero(own)
-        if transform == "quantile" or needs_quantiles(sample[:, own], standard.take(own)):
-            transforms.append(Quantile.fit(sample).beside(standard, joint))
-
-    options = EngineOptions(
-        n_components,
-        block_dtype(dtype, n_rows, float64_rows),
-        device,
-        n_threads,
-        memory_limit,
-    )
+    dtype = block_dtype(o.dtype, n_rows, o.float64_rows)
+    options = EngineOptions(n_components, dtype, o.device, o.n_threads, o.memory_limit)
     return Problem(
         scaled={
-            t.name: ScaledData(
-                t, dataset, Standardisation(t, y_center, y_spread), options, groups, checkpoint
-            )
-            for t in transforms
+            t.name: ScaledData(dataset, Standardisation(t, targets.center, targets.spread), options)
+            for t in _scalings(dataset, standard, o.inputs, o.joint)
         },
         refit=dataset.refit,
-        loss=loss,
+        loss=o.loss,
         groups=groups,
-        y_mean=dataset.targets.mean,
-        y_center=y_center,
-        y_spread=y_spread,
-        y_unit=y_unit,
-        dtype=block_dtype(dtype, n_rows),
-        kernel=kernel,
+        targets=targets,
+        dtype=block_dtype(o.dtype, n_rows),
+        kernel=o.kernel,
         rng=rng,
         E=E,
         b=b,
@@ -403,6 +262,44 @@ def assemble(
         standard=standard,
         checkpoint=checkpoint,
     )
+
+
+def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:
+    """The precision of blocks: as given, or for "auto" float32 for all but small data."""
+    if dtype == "auto":
+        return np.dtype(np.float64 if n_rows <= float64_rows else np.float32)
+    return np.dtype(dtype)
+
+
+def _even_start(
+    dataset: Dataset, standard: Standardise, groups: Groups, budget: float | None
+) -> tuple[np.ndarray, float | None]:
+    """The budget shared by the groups that vary, and the sigma that it came from, if it did."""
+    scale, sigma = np.zeros(dataset.n_features), None
+    varies = dataset.inputs.varies
+    if varies.any():
+        n_groups = groups.count(np.flatnonzero(varies))
+        if budget is None:
+            sigma = neighbour_sigma(standard(dataset.sample(SIGMA_ROWS))[:, varies])
+            budget = n_groups / sigma
+        scale[varies] = budget / n_groups
+    return scale, sigma
+
+
+def _scalings(
+    dataset: Dataset, standard: Standardise, inputs: str, joint: Joint
+) -> list[Transform]:
+    """The standard scaling, and normal scores if they are asked for or worth a try."""
+    if inputs == "standard":
+        return [standard]
+    sample = dataset.sample(QUANTILE_ROWS)
+    own = np.ones(dataset.n_features, dtype=bool)
+    for columns in joint:
+        own[columns] = False
+    own = np.flatnonzero(own)
+    if inputs == "quantile" or needs_quantiles(sample[:, own], standard.take(own)):
+        return [standard, Quantile.fit(sample).beside(standard, joint)]
+    return [standard]
 
 
 def _joined(
@@ -420,24 +317,22 @@ def _joined(
     return center, spread
 
 
-def _target_units(
-    targets: Moments, loss: Loss, weights: Any
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """What is taken from each target, what it is divided by, and the unit of errors.
+def _target_units(targets: Moments, loss: Loss, weights: Any) -> TargetUnits:
+    """The units in which the targets have unit variance in all.
 
     Weights "variance" leave the targets in their proportions; "equal" give each the same variance,
-    and numbers these times that.  In all, targets have unit variance.
+    and numbers these times that.
     """
     center, spread = targets.standard()
     varies = targets.varies
     if not loss.standardises:
-        return np.zeros_like(center), np.ones_like(spread), 1.0
+        return TargetUnits(targets.mean, np.zeros_like(center), np.ones_like(spread), 1.0)
     if isinstance(weights, str) and weights == "variance":
         # One spread for all targets keeps their proportions.
         unit = float(np.hypot.reduce(spread[varies])) if varies.any() else 1.0
-        return center, np.full(spread.shape, unit), unit
+        return TargetUnits(targets.mean, center, np.full(spread.shape, unit), unit)
     share = np.ones(spread.size) if isinstance(weights, str) else np.asarray(weights, dtype=float)
     share = np.where(varies, share, 0.0)
     share = np.sqrt(share / max(share.sum(), np.finfo(float).tiny))
     # A target of no weight keeps a column, of zeros nearly.
-    return center, spread / np.maximum(share, 1e-6), 1.0
+    return TargetUnits(targets.mean, center, spread / np.maximum(share, 1e-6), 1.0)

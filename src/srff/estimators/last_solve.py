@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from srff.core.candidate import Candidate
+from srff.core.coefficients import ridge, solver_of
 from srff.core.losses import Squared
-from srff.core.objectives import TrainingLoss, ridge
 from srff.data.problem import Problem
+from srff.data.scaled import ScaledData
 
 
-def refitted(problem: Problem, model: Candidate) -> Candidate:
-    """The model with its coefficients solved on every row that may be learned from."""
-    data = problem.scaled[model.transform]
-    if model.kind == "mean" or (not problem.refit and model.n_rows == data.n):
-        return model
+@dataclass(frozen=True)
+class LastSolve:
+    """Coefficients and constants of each member, as a checkpoint keeps them."""
 
-    loss = model.loss
+    coefs: tuple[np.ndarray, ...]
+    constants: tuple[np.ndarray, ...]
 
-    def solves() -> dict[str, np.ndarray]:
-        if isinstance(loss, Squared):
-            points = [(member.W, member.b) for member in model.members]
-            each = data.statistics_of_all_rows(points, model.columns, loss)
-            return {
-                str(number): ridge(S, member.alpha)
-                for number, (S, member) in enumerate(zip(each, model.members, strict=True))
-            }
-        found: dict[str, np.ndarray] = {}
-        for number, m in enumerate(model.members):
-            e = TrainingLoss(m.alpha, loss).evaluate(
-                data.everything, m.W, m.b, model.columns, (m.coef, m.constant)
-            )
-            found |= {str(number): e.coef, f"constant {number}": e.constant}
-        return found
 
-    coefs = problem.checkpoint.step("last solve", data.everything, solves)
-    members = tuple(
-        replace(m, coef=coefs[str(k)], constant=coefs.get(f"constant {k}", m.constant))
-        for k, m in enumerate(model.members)
+def solved_on_all_rows(problem: Problem, chosen: Candidate) -> Candidate:
+    """The candidate with its coefficients solved on every row that may be learned from."""
+    data = problem.scaled[chosen.transform]
+    if chosen.kind == "mean" or (not problem.refit and chosen.n_rows == data.n):
+        return chosen
+    found = problem.checkpoint.run(
+        LastSolve, "last solve", data.everything, lambda: _solve(data, chosen)
     )
-    return replace(model, members=members)
+    members = tuple(
+        replace(member, coef=coef, constant=constant)
+        for member, coef, constant in zip(chosen.members, found.coefs, found.constants, strict=True)
+    )
+    return replace(chosen, members=members)
+
+
+def _solve(data: ScaledData, chosen: Candidate) -> LastSolve:
+    """One pass for all members where the loss is quadratic; else one solve after the other."""
+    members, loss = chosen.members, chosen.loss
+    if isinstance(loss, Squared):
+        points = [(member.W, member.b) for member in members]
+        each = data.statistics_of_all_rows(points, chosen.columns, loss)
+        coefs = [ridge(S, member.alpha) for S, member in zip(each, members, strict=True)]
+        return LastSolve(tuple(coefs), tuple(member.constant for member in members))
+    solver = solver_of(loss)
+    found = [
+        solver.solve(data.everything, m.W, m.b, chosen.columns, m.alpha, (m.coef, m.constant))
+        for m in members
+    ]
+    return LastSolve(tuple(e.coef for e in found), tuple(e.constant for e in found))

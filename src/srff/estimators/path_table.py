@@ -10,25 +10,25 @@ from srff.core.candidate import Candidate
 from srff.data.problem import Problem
 
 
-def path_table(models: list[Candidate], problem: Problem) -> dict[str, np.ndarray]:
+def path_table(candidates: list[Candidate], problem: Problem) -> dict[str, np.ndarray]:
     """One row per candidate, errors as users read them."""
 
-    def reported(model: Candidate, error: float) -> Any:
-        return model.loss.reported(error, problem.y_unit)
+    def reported(candidate: Candidate, error: float) -> Any:
+        return candidate.loss.reported(error, problem.targets.unit)
 
     def column(values: list[Any], dtype: Any = np.float64) -> np.ndarray:
         return np.array(values, dtype=dtype)
 
     return {
-        "kind": column([m.kind for m in models], object),
-        "inputs": column([m.transform for m in models], object),
-        "alpha": column([m.alpha for m in models]),
-        "budget": column([problem.groups.total(m.columns, m.scale()) for m in models]),
-        "loss": column([m.loss.name for m in models], object),
-        "training_error": column([reported(m, m.training_error) for m in models]),
-        "validation_error": column([reported(m, m.validation_error) for m in models]),
-        "n_variables": column([problem.groups.count(m.columns) for m in models], np.intp),
-        "n_iter": column([max(len(m.objective) - 1, 0) for m in models], np.intp),
-        "seconds": column([m.seconds for m in models]),
-        "stopped": column([m.stopped for m in models], bool),
+        "kind": column([c.kind for c in candidates], object),
+        "inputs": column([c.transform for c in candidates], object),
+        "alpha": column([c.alpha for c in candidates]),
+        "budget": column([problem.groups.total(c.columns, c.scale()) for c in candidates]),
+        "loss": column([c.loss.name for c in candidates], object),
+        "training_error": column([reported(c, c.training_error) for c in candidates]),
+        "validation_error": column([reported(c, c.validation_error) for c in candidates]),
+        "n_variables": column([problem.groups.count(c.columns) for c in candidates], np.intp),
+        "n_iter": column([max(len(c.objective) - 1, 0) for c in candidates], np.intp),
+        "seconds": column([c.seconds for c in candidates]),
+        "stopped": column([c.stopped for c in candidates], bool),
     }

@@ -176,7 +176,7 @@ default="gaussian"
     Examples
     --------
     >>> from srff import SRFFRegressor
-    >>> from srff.reproduction.datasets import make_se2
+    >>> from srff.datasets import make_se2
     >>> X, y = make_se2(1000, random_state=0)
     >>> X.shape
     (1000, 100)

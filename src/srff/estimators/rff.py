@@ -57,7 +57,7 @@ default="gaussian"
     Examples
     --------
     >>> from srff import RFFRegressor
-    >>> from srff.reproduction.datasets import make_se3
+    >>> from srff.datasets import make_se3
     >>> X, y = make_se3(500, random_state=0)
     >>> RFFRegressor(random_state=0).fit(X[:, :10], y).score(X[:, :10], y) > 0.8
     True

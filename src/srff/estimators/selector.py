@@ -6,7 +6,7 @@ import copy
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,26 +25,23 @@ from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.path_table import path_table
 from srff.inspect.describe import html_summary, summary
-from srff.paper.alpha_search import search_alternating, search_profile
-from srff.selection.recipe import FACTORS, Settings, automatic
+from srff.paper.alpha_search import search_alternating
+from srff.paper.profile_search import search_profile
+from srff.selection.config import CONFIG, Config
+from srff.selection.recipe import find_model
+from srff.selection.search import Effort, Request
 
 SOLVERS = ("profile", "alternating")
 REFINEMENTS = ("auto", "metric", "frequencies")
 INPUTS = ("auto", "standard", "quantile")
 MISSING = ("error", "impute")
-FEW_ROWS = 50
-"""Rows up to which refining is in float64."""
-
-DESCENT = 30
-"""Iterations of one descent."""
-
-N_WIDE, N_FREE = 2048, 800
-"""Features of a metric's last model, and free frequencies, where ``n_components="auto"`` may choose
-so many."""
 
 
 class SelectingModel(SelectorMixin, RandomFeatureModel):
     """A model that finds the variables it needs."""
+
+    selection_config: ClassVar[Config] = CONFIG
+    """The constants of the default fit; for ablations."""
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -190,31 +187,34 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""
-        max_iter, tol = (100, 1e-4) if self.solver == "alternating" else (DESCENT, 1e-5)
+        config = self.selection_config
+        max_iter, tol = (
+            (100, 1e-4) if self.solver == "alternating" else (config.max_iter, config.tol)
+        )
         return (
             max_iter if self.max_iter is None else self.max_iter,
             tol if self.tol is None else self.tol,
         )
 
-    def _ways(self) -> str:
+    def _scalings(self) -> str:
         # Only the profile's own starts look at inputs in more than one way.
         refining = self.refine is not None and self.solver == "profile"
         return self.inputs if refining else "standard"
 
     def _float64_rows(self) -> int:
-        # Many descents: sines in float64 are slow, and no digit of the answer needs them.
-        return FLOAT64_ROWS if self.refine is None else FEW_ROWS
+        return FLOAT64_ROWS if self.refine is None else self.selection_config.float64_rows
 
-    def _largest(self) -> tuple[int, int]:
+    def _most_features(self) -> tuple[int, int]:
         """Most features of the wide model and most free frequencies that may be chosen."""
+        wide, free = self.selection_config.wide_features, self.selection_config.free_features
         if self.n_components != "auto":
             return 0, 0
         limit = parse_memory(self.memory_limit)
         if limit is None:
-            return N_WIDE, N_FREE
+            return wide, free
         # Sums of D x D numbers: one for each thread, their total, and what a solve needs.
         fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
-        return min(N_WIDE, fitting), min(N_FREE, fitting)
+        return min(wide, fitting), min(free, fitting)
 
     def _chooses(self) -> bool:
         return (
@@ -226,40 +226,65 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
     def _search(
         self, problem: Problem, report: Callback
     ) -> tuple[Candidate, dict[str, np.ndarray]]:
-        max_iter, tol = self._limits()
-        factors = FACTORS if self.budget == "auto" else (1.0,)
-        best: Candidate | None = None
-        models: list[Candidate] = []
+        """On the simplex where that is asked for, and by the default's recipe unless it is all."""
+        chosen: Candidate | None = None
+        candidates: list[Candidate] = []
         if self.solver == "alternating":
-            result = search_alternating(
-                problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
-            )
-            if not result.best.state.converged:
-                warnings.warn(
-                    f"The solver stopped at max_iter={max_iter} before the objective's relative "
-                    f"decrease was below tol={tol}; raise either.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-            models = result.models(problem)
-            best = models[result.chosen]
+            chosen, candidates = self._search_paper(problem, report)
         elif self.refine is None:
-            best, models = search_profile(
-                problem, self._alphas(), factors=factors, max_iter=max_iter, tol=tol, report=report
+            max_iter, tol = self._limits()
+            chosen, candidates = search_profile(
+                problem,
+                self._alphas(),
+                factors=self._budget_factors(),
+                max_iter=max_iter,
+                tol=tol,
+                report=report,
             )
         if self.refine is not None:
-            settings = Settings(
-                refine=self.refine,
-                max_iter=DESCENT if self.max_iter is None else self.max_iter,
-                tol=1e-5 if self.tol is None else self.tol,
-                alpha=None if self.alpha == "auto" else float(self.alpha),
-                factors=factors,
-                largest=self._largest(),
-                start=best,
-                inputs=self.inputs,
-                size=self.n_features_to_select,
+            request = self._request(chosen)
+            chosen, tried = find_model(problem, request, self.selection_config, report)
+            candidates = candidates + tried
+        assert chosen is not None
+        return chosen, path_table(candidates, problem)
+
+    def _search_paper(
+        self, problem: Problem, report: Callback
+    ) -> tuple[Candidate, list[Candidate]]:
+        """The paper's Algorithm 1 along the grid of alpha."""
+        max_iter, tol = self._limits()
+        result = search_alternating(
+            problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
+        )
+        if not result.best.state.converged:
+            warnings.warn(
+                f"The solver stopped at max_iter={max_iter} before the objective's relative "
+                f"decrease was below tol={tol}; raise either.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-            best, tried = automatic(problem, settings, report)
-            models += tried
-        assert best is not None
-        return best, path_table(models, problem)
+        candidates = result.candidates(problem)
+        return candidates[result.chosen], candidates
+
+    def _request(self, begin_from: Candidate | None) -> Request:
+        """What the parameters ask of the default's recipe."""
+        config = self.selection_config
+        wide, free = self._most_features()
+        return Request(
+            refine=self.refine,
+            effort=Effort(
+                config.max_iter if self.max_iter is None else self.max_iter,
+                config.tol if self.tol is None else self.tol,
+            ),
+            budget_factors=self._budget_factors(),
+            wide_features=wide,
+            free_features=free,
+            alpha=None if self.alpha == "auto" else float(self.alpha),
+            begin_from=begin_from,
+            inputs=self.inputs,
+            n_variables=self.n_features_to_select,
+        )
+
+    def _budget_factors(self) -> tuple[float, ...]:
+        """Budgets to try, as shares of the problem's own."""
+        return self.selection_config.budget_factors if self.budget == "auto" else (1.0,)

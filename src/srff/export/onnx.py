@@ -105,7 +105,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     --------
     >>> import onnxruntime
     >>> from srff import RFFRegressor
-    >>> from srff.reproduction.datasets import make_se3
+    >>> from srff.datasets import make_se3
     >>> from srff.export.onnx import to_onnx
     >>> X, y = make_se3(500, random_state=0)
     >>> model = RFFRegressor(random_state=0).fit(X[:, :10], y)

@@ -15,19 +15,9 @@ from scipy import stats
 from srff.core.engine import Engine
 from srff.core.features import Expansion
 from srff.core.losses import SQUARED, Squared
+from srff.selection.config import ScreenConfig
 
-BANDS = ((0.35, 0.7, 1.05), (1.0, 1.5, 2.0), (2.0, 3.0, 4.0), (4.0, 6.0, 8.0))
-"""Frequencies, in units of a standardised input, of the waves that are tried together."""
-
-PAIR_FREQUENCIES = (0.8, 1.8)
-MANY, MOST = 500, 2000
-"""Above ``MANY`` variables pairs are tried at one frequency, above ``MOST`` only among those."""
-
-MIXTURES = 3
-"""Mixtures of the targets that pairs are tried with where there are more targets than that."""
-
-LEVEL = 0.01
-"""Chance that a screen hands over anything at all when the target is pure noise."""
+DEFAULT = ScreenConfig()
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,10 @@ class Screen:
 
 
 def marginal_screen(
-    engine: Engine, model: Expansion | None = None, loss: Squared = SQUARED
+    engine: Engine,
+    config: ScreenConfig = DEFAULT,
+    model: Expansion | None = None,
+    loss: Squared = SQUARED,
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each variable, minus the log p-value of its best band, and that band's frequency.
 
@@ -49,7 +42,7 @@ def marginal_screen(
     scores, rates = [], []
     # The target has unit variance in all.
     variance = 1.0 if model is None else engine.loss(loss, model)
-    for band in BANDS:
+    for band in config.bands:
         moments, products = engine.marginal_statistics(loss, np.array(band), model)
         G = np.moveaxis(moments, 2, 0)  # (d, m, m)
         c = np.moveaxis(products, 1, 0)  # (d, m, q)
@@ -74,14 +67,16 @@ def marginal_screen(
 def pair_screen(
     engine: Engine,
     columns: np.ndarray,
+    config: ScreenConfig = DEFAULT,
     n_targets: int = 1,
     model: Expansion | None = None,
     loss: Squared = SQUARED,
 ) -> np.ndarray:
     """For each variable, minus the log p-value of its best product with another variable."""
-    few = columns.size <= MANY
-    frequencies = PAIR_FREQUENCIES if few else (float(np.mean(PAIR_FREQUENCIES)),)
-    mixtures = _mixtures(n_targets)
+    few = columns.size <= config.two_frequencies
+    both = config.pair_frequencies
+    frequencies = both if few else (float(np.mean(both)),)
+    mixtures = _mixtures(n_targets, config.mixtures)
     best = np.zeros(columns.size)
     for mixture in mixtures:
         first, second = engine.pair_statistics(loss, np.array(frequencies), columns, mixture, model)
@@ -92,35 +87,35 @@ def pair_screen(
     return -stats.chi2.logsf(best, 1.0) - np.log(len(mixtures) * m * m * max(d - 1, 1))
 
 
-def _mixtures(n_targets: int) -> np.ndarray:
+def _mixtures(n_targets: int, most: int) -> np.ndarray:
     """Each target for itself; of many, a few mixtures of all at random."""
-    if n_targets <= MIXTURES:
+    if n_targets <= most:
         return np.eye(n_targets)
-    return np.random.RandomState(n_targets).normal(size=(MIXTURES, n_targets))
+    return np.random.RandomState(n_targets).normal(size=(most, n_targets))
 
 
 def screen(
     engine: Engine,
     usable: np.ndarray,
-    most: int,
+    config: ScreenConfig = DEFAULT,
     n_targets: int = 1,
     model: Expansion | None = None,
     loss: Squared = SQUARED,
-    level: float = LEVEL,
 ) -> Screen:
-    """The variables that either screen finds significant, after Bonferroni; at most ``most``.
+    """The variables that either screen finds significant, after Bonferroni: the strongest.
 
     With a model it is its residuals that are looked at.
     """
-    marginal, rate = marginal_screen(engine, model, loss)
-    score = marginal - np.log(len(BANDS))
+    marginal, rate = marginal_screen(engine, config, model, loss)
+    score = marginal - np.log(len(config.bands))
     if usable.size > 1:
-        tried = usable[np.argsort(-score[usable], kind="stable")[:MOST]]
+        tried = usable[np.argsort(-score[usable], kind="stable")[: config.pair_variables]]
         pairs = np.full(score.shape, -np.inf)
-        pairs[tried] = pair_screen(engine, tried, n_targets, model, loss)
-        rate = np.where(pairs > score, np.mean(PAIR_FREQUENCIES), rate)
+        pairs[tried] = pair_screen(engine, tried, config, n_targets, model, loss)
+        rate = np.where(pairs > score, np.mean(config.pair_frequencies), rate)
         score = np.maximum(score, pairs)
     score = score - np.log(2 * usable.size)
-    passed = usable[score[usable] > -np.log(level)]
-    passed = passed[np.argsort(-score[passed], kind="stable")][:most]
+    passed = usable[score[usable] > -np.log(config.level)]
+    passed = passed[np.argsort(-score[passed], kind="stable")]
+    passed = passed[: config.handed_over]
     return Screen(passed, rate[passed])

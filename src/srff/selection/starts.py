@@ -2,86 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from srff.core.engine import Engine
+from srff.core.coefficients import largest_eigenvalue
 from srff.core.features import Expansion
 from srff.core.groups import Groups
 from srff.core.kernels import low_order
 from srff.core.objectives import Evidence, evidence_alpha
 from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
 from srff.data.problem import Problem
-from srff.selection.eliminate import Tick
+from srff.selection.descents import Start
 from srff.selection.screen import Screen, screen
-
-ALL = 128
-"""Most variables that a metric starts from."""
-
-SCREENED = 40
-"""Most variables that a screen hands over."""
+from srff.selection.search import Search
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where an elimination may begin."""
-
-    family: str
-    kind: str
-    columns: np.ndarray
-    point: Frequencies
-
-
-def starts(
-    problem: Problem, engine: Engine, factors: tuple[float, ...], fewest: int, tick: Tick
-) -> list[Start]:
-    """The places to begin from, of at least so many units, for one transform of the inputs.
-
-    ``factors`` are budgets as shares of the problem's own.
-    """
-    usable, E, b, groups = problem.usable, problem.E, problem.b, problem.groups
-    out: list[Start] = []
+def starts(search: Search) -> list[Start]:
+    """The places to begin from for one scaling of the inputs, those of enough variables."""
+    problem, factors = search.problem, search.request.budget_factors
+    usable, E, b = problem.usable, problem.E, problem.b
+    many = usable.size > search.config.metric_variables
     even = problem.scale[usable]
-    for factor in factors:
-        if usable.size <= ALL:
-            point: Frequencies = Metric(np.diag(factor * even), E[usable], b)
-            out.append(Start("metric", "metric", usable, point))
-    point = Scales.of(even, E[usable], b, groups.positions(usable))
-    out.append(Start("scales", "scales", usable, point))
-    if usable.size <= ALL:
-        out.append(Start("low order", "low order", usable, low_order_point(problem, usable.size)))
-    if usable.size > ALL:
-        out += [_descent(problem, engine, factor, fewest, tick) for factor in factors]
-    found = screened(problem, engine)
+    out: list[Start] = []
+
+    def add(family: str, kind: str, columns: np.ndarray, point: Frequencies) -> None:
+        out.append(Start(kind, columns, point, problem.at_constant(), family))
+
+    if not many:
+        for factor in factors:
+            add("metric", "metric", usable, Metric(np.diag(factor * even), E[usable], b))
+    scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
+    add("scales", "scales", usable, scales)
+    if many:
+        for factor in factors:
+            add("metric", "metric", *_strongest_scales(search, factor))
+    else:
+        add("low order", "low order", usable, low_order_point(problem, usable.size))
+    found = screened(search)
     if found.columns.size:
-        columns = groups.whole(found.columns, usable)
-        rate = _rates(found, columns, groups)
+        columns = problem.groups.completed(found.columns, usable)
         # Waves of several variables at once: their squared frequencies add up.
-        rate = rate / np.sqrt(columns.size)
-        out.append(Start("screen", "metric", columns, Metric(np.diag(rate), E[columns], b)))
-        point = Scales.of(rate, E[columns], b, groups.positions(columns))
-        out.append(Start("screen", "scales", columns, point))
-        if usable.size > ALL:
-            point = low_order_point(problem, columns.size)
-            out.append(Start("low order", "low order", columns, point))
-    return [start for start in out if groups.count(start.columns) >= fewest]
+        rate = _rates(found, columns, problem.groups) / np.sqrt(columns.size)
+        add("screen", "metric", columns, Metric(np.diag(rate), E[columns], b))
+        scales = Scales.of(rate, E[columns], b, problem.groups.positions(columns))
+        add("screen", "scales", columns, scales)
+        if many:
+            add("low order", "low order", columns, low_order_point(problem, columns.size))
+    return [start for start in out if problem.groups.count(start.columns) >= search.fewest]
 
 
-def screened(problem: Problem, engine: Engine, model: Expansion | None = None) -> Screen:
+def first_alphas(search: Search, start: Start) -> np.ndarray:
+    """Penalties of a start's first descent: the user's, or down from the largest eigenvalue."""
+    problem, point = search.problem, start.point
+    if search.request.alpha is not None:
+        # Given in units of the loss itself.
+        return np.array([search.request.alpha / problem.unit])
+    loss = problem.search_loss
+    top = largest_eigenvalue(search.engine.statistics(point.W, point.b, start.columns, loss))
+    return top * np.array(search.config.first_alphas)
+
+
+def screened(search: Search, model: Expansion | None = None) -> Screen:
     """What the screens find in the targets of the search, or in the residuals of a model."""
-    loss, n_targets = problem.search_loss, problem.constant.c.size
-    return screen(engine, problem.usable, SCREENED, n_targets, model, loss)
-
-
-def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
-    """The frequency of each column: its own, or the median of its unit's, that was found."""
-    rate = np.empty(columns.size)
-    own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
-    for part in groups.among(columns):
-        known = [own[s] for s in columns[part].tolist() if s in own]
-        rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
-    return rate
+    problem = search.problem
+    engine = search.engine if model is None else search.more_rows
+    n_targets = problem.constant.c.size
+    return screen(
+        engine, problem.usable, search.config.screen, n_targets, model, problem.search_loss
+    )
 
 
 def low_order_point(problem: Problem, size: int) -> LowOrder:
@@ -96,28 +83,39 @@ def low_order_point(problem: Problem, size: int) -> LowOrder:
     return LowOrder(np.eye(size), draw(size), problem.b, draw)
 
 
-def _descent(problem: Problem, engine: Engine, factor: float, fewest: int, tick: Tick) -> Start:
+def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
+    """The frequency of each column: its own, or the median of its group's, that was found."""
+    rate = np.empty(columns.size)
+    own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
+    for part in groups.among(columns):
+        known = [own[s] for s in columns[part].tolist() if s in own]
+        rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
+    return rate
+
+
+def _strongest_scales(search: Search, factor: float) -> tuple[np.ndarray, Metric]:
     """The strongest scales of a projected descent on the evidence, as a metric."""
+    problem, config = search.problem, search.config
+    engine, loss = search.engine, problem.search_loss
     scale = factor * problem.scale
-    used = np.flatnonzero(scale)
-    loss = problem.search_loss
-    for _ in range(3):
-        S = engine.statistics(scale[used, None] * problem.E[used], problem.b, used, loss)
+    for _ in range(config.simplex_rounds):
+        S = engine.statistics(*problem.frequencies(scale), loss)
         top = float(np.trace(S.G)) / S.n
         goal = Evidence(evidence_alpha(S, top * np.logspace(0, -7, 30)), loss)
-        for state in problem.descend_scales(engine, goal, scale, max_iter=10, tol=1e-4):
-            tick()
+        for state in problem.descend_scales(
+            engine, goal, scale, max_iter=config.simplex_iterations, tol=config.simplex_tol
+        ):
+            search.log.tick()
             scale = state.scale
-        used = np.flatnonzero(scale)
-    strongest = _strongest(scale, problem, max(ALL // 2, fewest))
-    point = Metric(np.diag(scale[strongest]), problem.E[strongest], problem.b)
-    return Start("metric", "metric", strongest, point)
+    most = max(config.metric_variables // 2, search.fewest)
+    columns = _strongest(scale, problem.groups, most)
+    return columns, Metric(np.diag(scale[columns]), problem.E[columns], problem.b)
 
 
-def _strongest(scale: np.ndarray, problem: Problem, most: int) -> np.ndarray:
-    """The columns of the units of the largest scales, at most so many units."""
+def _strongest(scale: np.ndarray, groups: Groups, most: int) -> np.ndarray:
+    """The columns of the groups of the largest scales, at most so many groups."""
     used = np.flatnonzero(scale)
-    parts = problem.groups.among(used)
+    parts = groups.among(used)
     strength = np.array([scale[used[part]].max() for part in parts])
     chosen = np.argsort(-strength, kind="stable")[:most]
     return np.sort(np.concatenate([used[parts[k]] for k in chosen]))

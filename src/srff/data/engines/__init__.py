@@ -12,13 +12,14 @@ from srff.core.engine import Engine
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.engines.device import DeviceEngine, rows_in_block
 from srff.data.engines.local import LocalEngine
-from srff.data.engines.plan import BlockPlan, Rows, parse_memory
+from srff.data.engines.plan import BlockPlan, EngineOptions, Rows, parse_memory
 from srff.data.engines.stream import Remainder, StreamEngine
 
 __all__ = [
     "BlockPlan",
     "DeviceEngine",
     "Engine",
+    "EngineOptions",
     "LocalEngine",
     "Remainder",
     "Rows",
@@ -35,12 +36,8 @@ def make_engine(
     Y: np.ndarray,
     weight: np.ndarray | None,
     standardisation: Standardisation,
+    options: EngineOptions,
     *,
-    n_components: int,
-    dtype: np.dtype,
-    device: str = "cpu",
-    n_threads: int = 1,
-    memory_limit: float | None = None,
     rows: np.ndarray | None = None,
     cached: bool = True,
 ) -> Engine:
@@ -48,11 +45,13 @@ def make_engine(
 
     ``cached=False`` is for a single pass: no standardised rows are kept.
     """
-    if device != "cpu":
-        size = rows_in_block(X.shape[1], n_components)
-        plan = BlockPlan(size, cached=cached)
-        return DeviceEngine(X, Y, weight, standardisation, plan, dtype, device, rows)
+    o, n_features = options, X.shape[1]
+    if o.device != "cpu":
+        plan = BlockPlan(rows_in_block(n_features, o.n_components), cached=cached)
+        return DeviceEngine(X, Y, weight, standardisation, plan, o.dtype, o.device, rows)
     n_rows = X.shape[0] if rows is None else rows.size
-    plan = BlockPlan.choose(n_rows, X.shape[1], n_components, dtype, n_threads, memory_limit)
+    plan = BlockPlan.choose(
+        n_rows, n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
+    )
     plan = replace(plan, cached=plan.cached and cached)
-    return LocalEngine(X, Y, weight, standardisation, plan, dtype, n_threads, rows)
+    return LocalEngine(X, Y, weight, standardisation, plan, o.dtype, o.n_threads, rows)

@@ -46,6 +46,17 @@ def parse_memory(memory_limit: str | float | None) -> float | None:
 
 
 @dataclass(frozen=True)
+class EngineOptions:
+    """How engines compute: the width of the features, precision, device, threads, memory."""
+
+    n_components: int
+    dtype: np.dtype
+    device: str = "cpu"
+    n_threads: int = 1
+    memory_limit: float | None = None
+
+
+@dataclass(frozen=True)
 class BlockPlan:
     """Rows in a block, and whether the standardised blocks are kept in memory between passes."""
 

@@ -142,7 +142,7 @@ class MeanBaseline(Baseline):
 
     Examples
     --------
-    >>> from srff.reproduction.baselines import MeanBaseline
+    >>> from srff.baselines import MeanBaseline
     >>> MeanBaseline().fit([[1.0], [2.0]], [3.0, 5.0]).predict([[7.0]])
     array([4.])
     """

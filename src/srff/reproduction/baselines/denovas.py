@@ -272,7 +272,7 @@ class Denovas(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from srff.reproduction.baselines import Denovas
+    >>> from srff.baselines import Denovas
     >>> X = np.random.default_rng(0).normal(size=(100, 4))
     >>> Denovas(random_state=0).fit(X, X[:, 1] * np.sin(X[:, 2])).selected_
     array([1, 2])

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import lasso_path
 
+from srff.core.coefficients import ridge_path
 from srff.core.features import Statistics
-from srff.core.objectives import ridge_path
 from srff.data.moments import center_and_spread
 from srff.paper.alpha_search import alpha_grid
 from srff.reproduction.baselines.base import (
@@ -130,7 +130,7 @@ class RidgeBaseline(_LinearBaseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from srff.reproduction.baselines import RidgeBaseline
+    >>> from srff.baselines import RidgeBaseline
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> RidgeBaseline(random_state=0).fit(X, X @ [1, 2, 0] + 4).predict([[1, 1, 1]]).round(3)
     array([7.])
@@ -175,7 +175,7 @@ class LassoBaseline(_LinearBaseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from srff.reproduction.baselines import LassoBaseline
+    >>> from srff.baselines import LassoBaseline
     >>> X = np.random.default_rng(0).normal(size=(200, 9))
     >>> LassoBaseline(random_state=0).fit(X, X[:, 2] - X[:, 5]).selected_
     array([2, 5])

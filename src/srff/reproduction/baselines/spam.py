@@ -148,7 +148,7 @@ class SPAM(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from srff.reproduction.baselines import SPAM
+    >>> from srff.baselines import SPAM
     >>> X = np.random.default_rng(0).normal(size=(200, 4))
     >>> model = SPAM(random_state=0).fit(X, np.sin(2 * X[:, 1]))
     >>> int(model.importances_.argmax())

@@ -165,7 +165,7 @@ def load_real(
 
     Examples
     --------
-    >>> from srff.reproduction.datasets import load_real, split_real
+    >>> from srff.datasets import load_real, split_real
     >>> rel = load_real("REL")  # doctest: +SKIP
     >>> rel.data.shape  # doctest: +SKIP
     (16599, 17)
@@ -240,7 +240,7 @@ def split_real(
 
     Examples
     --------
-    >>> from srff.reproduction.datasets import make_se1, split_real
+    >>> from srff.datasets import make_se1, split_real
     >>> X, y = make_se1(100, random_state=0)
     >>> train, validation, test = split_real(X, y, 60, 20, random_state=0)
     >>> train[0].shape, validation[0].shape, test[1].shape

@@ -1,0 +1,104 @@
+"""What a fit leaves on an estimator: the attributes that end with an underscore."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from srff.core.candidate import Candidate
+from srff.core.groups import Groups
+from srff.data.encoding.columns import Encoding
+from srff.data.problem import Problem
+from srff.estimators.last_solve import solved_on_all_rows
+from srff.estimators.path_table import path_table
+
+
+def store_model(
+    model: Any, problem: Problem, chosen: Candidate, table: dict[str, np.ndarray]
+) -> None:
+    """The chosen candidate, its coefficients solved on every row."""
+    chosen = solved_on_all_rows(problem, chosen)
+    f = chosen.expansion()
+    scale = np.zeros(problem.scale.size)
+    scale[f.columns] = chosen.scale()
+    used = scale[f.columns] > 0
+    model.columns_ = f.columns[used]
+    model.scale_ = scale_of_inputs(scale, problem.groups, problem.variance, model.encoding_)
+    model.frequencies_, model.offsets_ = f.W[used], f.b
+    _store_coefficients(model, problem, f.a, f.c)
+    model.alpha_ = float(chosen.alpha)
+    model.budget_ = problem.groups.total(model.columns_, scale[model.columns_])
+    model.objective_ = np.array(chosen.objective)
+    model.n_iter_ = max(len(chosen.objective) - 1, 1)
+    model.path_ = table
+    model.model_kind_ = chosen.kind
+    model.validation_error_ = float(problem.reported(chosen.validation_error))
+    model.input_map_ = problem.scaled[chosen.transform].transform.take(model.columns_)
+    _store_common(model, problem)
+
+
+def store_constant(model: Any, problem: Problem) -> None:
+    """The model of data without anything to learn: a constant, and no variable."""
+    what = "The target is" if problem.scale.any() else "Every input is"
+    warnings.warn(
+        f"{what} constant: the model predicts {model._constant_is()} and selects no variable.",
+        UserWarning,
+        stacklevel=3,
+    )
+    model.scale_ = np.zeros(model.n_features_in_)
+    model.columns_ = np.zeros(0, dtype=np.intp)
+    model.frequencies_ = np.zeros((0, problem.b.size))
+    model.offsets_ = problem.b
+    _store_coefficients(model, problem, *problem.at_constant())
+    model.alpha_ = float("nan") if model.alpha == "auto" else float(model.alpha)
+    model.budget_ = problem.budget
+    model.objective_ = np.zeros(1)
+    model.n_iter_ = 1
+    model.path_ = path_table([], problem)
+    model.model_kind_ = "mean"
+    model.validation_error_ = float("nan")
+    model.input_map_ = problem.standard.take(model.columns_)
+    _store_common(model, problem)
+
+
+def scale_of_inputs(
+    scale: np.ndarray, groups: Groups, variance: np.ndarray, encoding: Encoding | None
+) -> np.ndarray:
+    """The scale of each of the user's columns, from those of the columns of the model.
+
+    Columns of one group have one scale: ``sqrt(sum_s v_s scale_s^2 / sum_s v_s)`` over the model's
+    columns, ``v_s`` their variances.
+    """
+    if groups.trivial and encoding is None:
+        return scale
+    of = groups.of
+    n_groups = int(of.max()) + 1
+    square = np.bincount(of, weights=variance * scale**2, minlength=n_groups)
+    total = np.bincount(of, weights=variance, minlength=n_groups)
+    each = np.sqrt(square / np.where(total > 0, total, 1.0))
+    if encoding is None:
+        return each[of]
+    first = np.unique(encoding.source, return_index=True)[1]
+    return each[of[first]]
+
+
+def _store_coefficients(model: Any, problem: Problem, a: np.ndarray, c: np.ndarray) -> None:
+    """Coefficients and constants in the target's units."""
+    targets = problem.targets
+    coef, intercept = a * targets.spread, targets.center + targets.spread * c
+    if model._one_output():
+        model.coef_, model.intercept_ = coef[:, 0], float(intercept[0])
+    else:
+        model.coef_, model.intercept_ = coef, intercept
+
+
+def _store_common(model: Any, problem: Problem) -> None:
+    model.center_, model.spread_ = problem.standard.center, problem.standard.spread
+    model.sigma_ = problem.sigma
+    model.target_spread_ = problem.targets.unit
+    model.constant_error_ = float(problem.reported(problem.constant.loss))
+    model.block_dtype_ = problem.dtype
+    model.n_passes_ = problem.n_passes
+    model.effective_passes_ = problem.effective_passes

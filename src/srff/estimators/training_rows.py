@@ -1,0 +1,208 @@
+"""From what a user gives to ``fit`` to a data set of numbers: checks, names, encoding, weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from srff._utils import parameters
+from srff._utils.arrays import to_host
+from srff.data.dataset import STREAM_ROWS, Dataset, Pair, array_dataset, source_dataset
+from srff.data.encoding.columns import Encoding, Outcome, learn_encoding
+from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
+from srff.data.problem import Joint
+from srff.data.sources import Source
+from srff.data.sources.base import anything, whole
+from srff.data.sources.learning import Learned, source_encoding
+
+
+class TrainingRows(BaseEstimator):
+    """Rows of arrays, data frames, files, blocks and Dask collections, as a fit learns from them.
+
+    Sets ``n_features_in_``, ``feature_names_in_``, ``levels_`` and ``encoding_`` on the way; a
+    subclass says what its targets are.
+    """
+
+    def _array_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        rng: np.random.RandomState,
+        n_threads: int,
+        limit: float | None,
+    ) -> Dataset:
+        """Arrays and data frames as rows of numbers."""
+        X, y = to_host(X), to_host(y)
+        self._no_encoding()
+        if self.missing == "error" and not has_categories(X, self.categorical_features):
+            X, y = self._validate(X, y, ensure_min_samples=2)
+            parameters.check_names(getattr(self, "feature_names_in_", None))
+            X, Y, weight = self._weighted(X, y, sample_weight)
+        else:
+            X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        validation = self._check_validation()
+        return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
+
+    def _no_encoding(self) -> None:
+        """Every column is one of numbers."""
+        self.levels_: Levels | None = None
+        self.encoding_: Encoding | None = None
+
+    def _learn_encoding(
+        self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """A table with categories or gaps: what becomes of each column, and the encoded rows."""
+        if has_categories(X, self.categorical_features):
+            validate_data(self, X, skip_check_array=True)
+            levels = learn_levels(X, self.categorical_features)
+            X = coded(X, levels)
+            check_array(X, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+            y = self._check_y(X, y)
+        else:
+            X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
+            X, levels = X.astype(np.float64), (None,) * X.shape[1]
+        parameters.check_names(getattr(self, "feature_names_in_", None))
+        X, Y, weight = self._weighted(X, y, sample_weight)
+        return self._encoded(X, Y, levels, weight, rng), Y, weight
+
+    def _encoded(
+        self,
+        X: np.ndarray,
+        Y: np.ndarray,
+        levels: Levels,
+        weight: np.ndarray | None,
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
+        """Coded rows encoded, as they are to be from now on."""
+        names = getattr(self, "feature_names_in_", None)
+        self.levels_ = levels
+        self.encoding_, rows = learn_encoding(
+            X,
+            Y,
+            levels,
+            self.categories,
+            self.missing,
+            weight=weight,
+            random_state=rng.randint(2**31),
+            names=None if names is None else [str(name) for name in names],
+        )
+        return rows
+
+    def _weighted(
+        self, X: Any, y: np.ndarray, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """The rows of positive weight, their targets as numbers, and their weights."""
+        weight = parameters.check_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            used = weight > 0
+            X, y, weight = X[used], y[used], weight[used]
+        return X, *self._learn_targets(y, weight)
+
+    def _source_rows(
+        self, source: Source, rng: np.random.RandomState, n_threads: int, limit: float | None
+    ) -> Dataset:
+        """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
+        self._take_names(source)
+        self._no_encoding()
+        learned = source.learn(
+            self._has_classes(), self.categorical_features, self.missing, n_threads
+        )
+        outcome = self._learn_source_targets(source, learned)
+        if self.missing == "impute" or any(level is not None for level in learned.levels):
+            few = whole(source.mapped(None, outcome, learned), STREAM_ROWS, anything)
+            if few is not None:
+                X, Y, weight = few
+                X = self._encoded(X, Y, learned.levels, weight, rng)
+                validation = self._check_validation()
+                return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
+            self.levels_ = learned.levels
+            self.encoding_ = source_encoding(learned, self.categories, self.missing)
+        if outcome is not None or self.encoding_ is not None:
+            source = source.mapped(self.encoding_, outcome, learned)
+        return source_dataset(source, rng, self._check_validation(), n_threads, limit)
+
+    def _take_names(self, source: Source) -> None:
+        """The number of inputs and their names, as scikit-learn keeps them."""
+        self.n_features_in_ = source.n_features
+        if source.names is not None:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+            parameters.check_names(self.feature_names_in_)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """scikit-learn's checks; an error says in which column the bad value is."""
+        X, y = to_host(X), tuple(map(to_host, y))
+        if y:
+            checks |= self._y_checks()
+        try:
+            return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
+        except ValueError as error:
+            gaps = checks.get("ensure_all_finite") == "allow-nan"
+            where = parameters.bad_value(X, gaps=gaps)
+            if where.endswith("nan.") and "missing" in self.get_params(deep=False):
+                where += " missing='impute' fills gaps in."
+            raise ValueError(f"{error}{where}") from None
+
+    def _check_validation(self) -> float | str | Pair | None:
+        """A fraction, a checked pair with weights, or None where there is nothing to choose."""
+        if self.validation is None:
+            return "auto" if self._chooses() else None
+        if not isinstance(self.validation, tuple | list):
+            return parameters.check_fraction("validation", self.validation)
+        if len(self.validation) != 2:
+            raise ValueError(
+                f"validation must be a pair (X, y), got {len(self.validation)} things."
+            )
+        X, y = map(to_host, self.validation)
+        if self.encoding_ is None:
+            X, y = self._validate(X, y, reset=False)
+        else:
+            assert self.levels_ is not None
+            X = self.encoding_(coded(self._table(X), self.levels_))
+            y = self._check_y(X, y)
+        return X, *self._known_targets(y)
+
+    @abstractmethod
+    def _chooses(self) -> bool:
+        """Whether the fit needs validation rows."""
+
+    @abstractmethod
+    def _y_checks(self) -> dict[str, Any]:
+        """What scikit-learn is to check of a target."""
+
+    @abstractmethod
+    def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
+        """A target that stands beside inputs which scikit-learn has not checked."""
+
+    @abstractmethod
+    def _learn_targets(
+        self, y: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets of the fit as columns of float64, and weights."""
+
+    def _has_classes(self) -> bool:
+        """Whether targets are labels of classes."""
+        return False
+
+    @abstractmethod
+    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome | None:
+        """What the targets of a source are; how labels become numbers, if they are labels."""
+
+    @abstractmethod
+    def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets of other rows in the same form."""
+
+
+def joint_columns(encoding: Encoding | None) -> Joint:
+    """The columns of each category that have one spread together."""
+    if encoding is None:
+        return ()
+    source, joint = encoding.source, encoding.joint
+    return tuple(np.flatnonzero((source == column) & joint) for column in np.unique(source[joint]))

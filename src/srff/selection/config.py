@@ -1,0 +1,226 @@
+"""Every constant of the default fit, with its reason.
+
+An ablation is one line: ``replace(CONFIG, free_tails=(inf,))``, given to an estimator as its
+``selection_config``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+Numbers = tuple[float, ...]
+
+
+def _log_spaced(first: float, last: float, count: int) -> Numbers:
+    """Powers of ten between two exponents."""
+    return tuple(np.logspace(first, last, count).tolist())
+
+
+@dataclass(frozen=True)
+class ScreenConfig:
+    """Waves of one variable and products of two: :mod:`srff.selection.screen`."""
+
+    bands: tuple[Numbers, ...] = (
+        (0.35, 0.7, 1.05),
+        (1.0, 1.5, 2.0),
+        (2.0, 3.0, 4.0),
+        (4.0, 6.0, 8.0),
+    )
+    """Frequencies, in units of a standardised input, of the waves that are tried together: a slow
+    trend is in the first, twenty turns over the range of an input in the last."""
+
+    pair_frequencies: Numbers = (0.8, 1.8)
+    """Frequencies of the waves whose products are tried: a bend, and a turn."""
+
+    two_frequencies: int = 500
+    """Most variables whose pairs are tried at both frequencies; of more at their mean alone, since
+    pairs grow with the square."""
+
+    pair_variables: int = 2000
+    """Most variables whose pairs are tried, the strongest by themselves: four million pairs."""
+
+    mixtures: int = 3
+    """Mixtures of the targets that pairs are tried with where there are more targets than that."""
+
+    level: float = 0.01
+    """Chance that a screen hands over anything at all when the target is pure noise."""
+
+    handed_over: int = 40
+    """Most variables that a screen hands over: what a metric learns in seconds."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The constants, in the order in which the recipe uses them."""
+
+    # How long to descend, and on how many rows.
+    max_iter: int = 30
+    """Iterations of one descent."""
+
+    tol: float = 1e-5
+    """The relative decrease that ends it."""
+
+    search_rows: int = 10_000
+    """Most rows that starts and eliminations look at: more rows find the same variables."""
+
+    refine_rows: int = 50_000
+    """Most rows that the last descents look at.  The coefficients of the model that is kept are
+    solved on all rows."""
+
+    float64_rows: int = 50
+    """Rows up to which descents are in float64: sines in float64 are slow, and no digit of the
+    answer needs them."""
+
+    # Starts.
+    budget_factors: Numbers = (0.5, 1.0, 2.0)
+    """Budgets that are tried, as shares of d / sigma: half alone finds nothing on SE1."""
+
+    metric_variables: int = 128
+    """Most variables that a metric starts from: its entries grow with the square."""
+
+    screen: ScreenConfig = ScreenConfig()
+
+    simplex_rounds: int = 3
+    """How often alpha is set anew while scales of many variables descend on the simplex."""
+
+    simplex_iterations: int = 10
+    """Iterations of each such descent."""
+
+    simplex_tol: float = 1e-4
+    """The relative decrease that ends it."""
+
+    first_alphas: Numbers = _log_spaced(-1, -5, 9)  # noqa: RUF009
+    """Penalties of a start's first descent, as shares of the largest eigenvalue of ``G / n``."""
+
+    give_up: float = 1.1
+    """A walk down the penalties ends when the validation error has risen by this factor over its
+    best."""
+
+    runner_error: float = 2.0
+    """The best start of a family goes on to elimination if its validation error is at most so many
+    times the best of all: the family that wins the first round may lose variables later."""
+
+    # Elimination.
+    next_alphas: Numbers = _log_spaced(0.5, -1, 4)  # noqa: RUF009
+    """Penalties after variables have left, as shares of the last choice."""
+
+    leaving_share: float = 1 / 3
+    """Share of the variables that leave at a time, while there are more than ``one_by_one``."""
+
+    one_by_one: int = 6
+    """Variables from which on one leaves at a time."""
+
+    shuffled: int = 128
+    """Most variables that are shuffled one by one for their order."""
+
+    clear_rise: float = 3.0
+    """Standard errors from which on the rise by shuffling is clear."""
+
+    hopeless_sizes: int = 3
+    """An elimination ends when so many sizes in turn were clearly worse than the best."""
+
+    clearly_worse: float = 1.2
+    """The factor of the validation error from which on a size is clearly worse."""
+
+    # Which variables are kept.
+    keep_level: float = 0.05
+    """Level of the paired test by which a variable must be missed to be kept."""
+
+    mean_level: float = 0.05
+    """Level of the test against the mean, shared among the eliminations."""
+
+    fewest_rows: int = 5
+    """Validation rows below which nothing is significant."""
+
+    thinning_tries: int = 3
+    """Variables that are tried, weakest first, when one more is to leave."""
+
+    thinning_alphas: Numbers = (1.0, 0.3)
+    """Penalties then, as shares of the last choice."""
+
+    growth_rounds: int = 3
+    """How often variables that the residuals still depend on may come back."""
+
+    growth_variables: int = 10
+    """Most variables that come back at a time."""
+
+    growth_alphas: Numbers = _log_spaced(1, -1, 5)  # noqa: RUF009
+    """Penalties with them, as shares of the last choice."""
+
+    # The last model: descents.
+    evidence_rows: int = 20_000
+    """Above so many rows the evidence and the training loss choose the same frequencies, and the
+    evidence costs more."""
+
+    metric_alphas: Numbers = _log_spaced(0.5, -2.5, 7)  # noqa: RUF009
+    """Penalties of scales, metric and few directions, as shares of the chosen model's."""
+
+    more_rows_alpha: float = 0.4
+    """The penalty with more rows, as a share of the penalty with fewer."""
+
+    # The last model: many features.
+    wide_features: int = 2048
+    """Most features, where ``n_components="auto"`` may choose so many."""
+
+    wide_first: int = 768
+    """Features that kernels are compared with."""
+
+    wide_tails: Numbers = (inf, 3.0, 1.0)
+    """Degrees of freedom of the frequencies' Student t: the Gaussian kernel, and Matern kernels of
+    smoothness 3/2 and 1/2."""
+
+    wide_stretch: float = 1.6
+    """Each kernel is tried as it is, stretched and shrunk by powers of this while that helps."""
+
+    wide_stretches: int = 4
+    """Most such powers."""
+
+    wide_alphas: Numbers = _log_spaced(1, -2, 7)  # noqa: RUF009
+    """Penalties that kernels are compared at, as shares of the model's that they start from."""
+
+    wide_last_alphas: Numbers = (2.0, 1.0, 0.5, 0.2)
+    """Penalties with all features, as shares of the best with fewer."""
+
+    # The last model: free frequencies.
+    free_features: int = 800
+    """Most free frequencies, where ``n_components="auto"`` may choose so many."""
+
+    free_tails: Numbers = (inf, 2.0, 1.0)
+    """Tails that they start with: the kernel's own, and those of Student's t.  Heavy tails see a
+    singularity (SE2 50,000 rows: 0.217 to 0.165)."""
+
+    free_alphas: Numbers = _log_spaced(1, -1.5, 6)  # noqa: RUF009
+    """Penalties of the first draws, as shares of the model's that they start from."""
+
+    free_large_alphas: Numbers = _log_spaced(0.5, -0.5, 3)  # noqa: RUF009
+    """Penalties of the larger size, as shares of the first's."""
+
+    free_down: Numbers = (3.2, 1.0)
+    """Penalties of further draws: coming down from a larger one leads to better places than
+    starting at the last."""
+
+    rows_per_frequency: int = 8
+    """Rows for each frequency from which on the larger size is tried."""
+
+    free_handicap: float = 1.1
+    """By how much the larger size may be behind where more rows are to come."""
+
+    free_members: int = 5
+    """Draws that are averaged, of the first size."""
+
+    free_large_members: int = 3
+    """Draws that are averaged, of the larger size."""
+
+    # The last model: the blend.
+    blend_members: int = 5
+    """Most models of a blend."""
+
+    blend_gain: float = 1e-3
+    """By how much of the validation error each must lower it."""
+
+
+CONFIG = Config()
+"""What estimators use unless told otherwise."""

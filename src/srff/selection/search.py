@@ -1,0 +1,150 @@
+"""What every step of the default fit works with: the problem, the rows, the wishes, the constants.
+
+No step of the recipe is here; this is what they pass around.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from srff._utils.progress import Callback, Progress
+from srff.core.candidate import Candidate
+from srff.core.coefficients import decreasing
+from srff.core.engine import Engine
+from srff.core.groups import Groups
+from srff.data.problem import Problem
+from srff.data.scaled import ScaledData
+from srff.selection.config import Config, Numbers
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to descend: iterations at each alpha, and the relative decrease to stop at."""
+
+    max_iter: int
+    tol: float
+
+    def half(self) -> Effort:
+        """Half of the iterations: enough from where another descent ended."""
+        return replace(self, max_iter=max(self.max_iter // 2, 1))
+
+    def twice(self) -> Effort:
+        """Twice the iterations: for frequencies that are free."""
+        return replace(self, max_iter=2 * self.max_iter)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user may set of the default fit."""
+
+    refine: str
+    effort: Effort
+    budget_factors: Numbers
+    wide_features: int
+    """Most features of the wide model; none for a given ``n_components``."""
+    free_features: int
+    """Most free frequencies beyond ``n_components``."""
+    alpha: float | None = None
+    """The penalty, in units of the loss itself; None for the best."""
+    begin_from: Candidate | None = None
+    """Scales to begin from, in place of all other starts."""
+    inputs: str = "auto"
+    """The scaling to use, or "auto" for the best of those that the problem has."""
+    n_variables: int | None = None
+    """How many groups to keep; None for as few as do not cost accuracy."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of last model that may be chosen."""
+        return ("scales", "metric", "frequencies") if self.refine == "auto" else (self.refine,)
+
+
+class Log:
+    """Every candidate that was considered, in order; and how far along the fit is."""
+
+    STAGES = ("start", "elimination", "one by one", "last model")
+    SHARES = (0.2, 0.3, 0.1, 0.4)
+    """What each stage takes of the whole, roughly."""
+
+    def __init__(self, report: Callback, target_unit: float) -> None:
+        self.candidates: list[Candidate] = []
+        self._report, self._target_unit = report, target_unit
+        self._stage, self._part = 0, (0, 1)
+
+    def stage(self, name: str, part: int = 0, parts: int = 1) -> None:
+        """Say that a part of a stage begins."""
+        self._stage, self._part = self.STAGES.index(name), (part, parts)
+        self.tick()
+
+    def add(self, *candidates: Candidate) -> None:
+        """Note some candidates."""
+        self.candidates.extend(candidates)
+        self.tick()
+
+    def tick(self) -> None:
+        """Report; called at each evaluation, so that a callback may interrupt."""
+        part, parts = self._part
+        done = sum(self.SHARES[: self._stage]) + self.SHARES[self._stage] * part / parts
+        message = ""
+        if self.candidates:
+            loss = self.candidates[-1].loss
+            error = min(c.validation_error for c in self.candidates if c.loss is loss)
+            message = f"best error {loss.reported(error, self._target_unit):.4g}"
+        self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search for variables and their model through one scaling of the inputs."""
+
+    problem: Problem
+    data: ScaledData
+    request: Request
+    config: Config
+    log: Log
+
+    @property
+    def engine(self) -> Engine:
+        """The rows that starts and eliminations look at."""
+        return self.data.training(self.config.search_rows)
+
+    @property
+    def more_rows(self) -> Engine:
+        """The rows that the last descents end on: the same where there are no more."""
+        return self.data.training(self.config.refine_rows)
+
+    @property
+    def wide_features(self) -> int:
+        """Most features of the wide model: no more than twice the rows."""
+        return min(self.request.wide_features, int(2 * self.more_rows.n))
+
+    @property
+    def validation(self) -> Engine:
+        """The rows that decide."""
+        assert self.data.validation is not None
+        return self.data.validation
+
+    @property
+    def groups(self) -> Groups:
+        """What is kept or dropped as one."""
+        return self.problem.groups
+
+    @property
+    def scaling(self) -> str:
+        """The name of the scaling."""
+        return self.data.transform.name
+
+    @property
+    def fewest(self) -> int:
+        """Groups that are kept at least."""
+        return min(self.request.n_variables or 1, self.groups.count(self.problem.usable))
+
+    def size(self, candidate: Candidate) -> int:
+        """The number of groups of a candidate."""
+        return self.groups.count(candidate.columns)
+
+    def alphas(self, alpha: float, shares: Numbers) -> np.ndarray:
+        """Falling penalties around one; it alone where the user gave it."""
+        return decreasing(alpha * np.array((1.0,) if self.request.alpha is not None else shares))
