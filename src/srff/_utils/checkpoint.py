@@ -31,7 +31,7 @@ import numpy as np
 
 from srff._utils.arrays import to_host
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
-from srff._utils.closing import Closing
+from srff._utils.resource import Resource
 from srff._utils.version import __version__
 
 FORMAT = 2
@@ -57,7 +57,7 @@ class CheckpointError(ValueError):
     """A checkpoint that is of another fit, or damaged."""
 
 
-class Checkpoint(Closing):
+class Checkpoint(Resource):
     """Without a folder: every step is done, nothing is written."""
 
     seed: int | None = None

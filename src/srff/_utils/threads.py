@@ -13,13 +13,13 @@ from typing import Any, ClassVar, TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from srff._utils.closing import Closing
+from srff._utils.resource import Resource
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Threads(Closing):
+class Threads(Resource):
     """Ordered map over threads with a bounded look-ahead, which leaves no thread behind.
 
     With one thread, or one item, the caller's own thread does the work.  All that ask for the same

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srff._utils.closing import Closing
+from srff._utils.resource import Resource
 from srff.core import features
 from srff.core.features import Array, Expansion, Statistics
 from srff.core.losses import SQUARED, Loss, Squared
@@ -18,7 +18,7 @@ BlockFunction = Callable[..., tuple[Array, ...]]
 module: a worker of another process finds it by its name."""
 
 
-class Engine(Closing, ABC):
+class Engine(Resource, ABC):
     """A data set of ``n`` weighted rows, standardised, as a sum over blocks of rows.
 
     ``columns`` restricts a pass to those columns: ``W`` then has as many rows, and no other column

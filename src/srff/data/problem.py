@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
-from srff._utils.closing import Closing
+from srff._utils.resource import Resource
 from srff.core.bandwidth import neighbour_sigma
 from srff.core.coefficients import Coefficients
 from srff.core.descent import iterations
@@ -81,7 +81,7 @@ class TargetUnits:
 
 
 @dataclass(frozen=True)
-class Problem(Closing):
+class Problem(Resource):
     """Training rows and perhaps validation rows behind engines, and the random draws.
 
     ``E`` (d x D) and ``b`` (D) are drawn once; ``scale`` (d) is the even start on the simplex.

@@ -1,4 +1,4 @@
-"""What is closed when a ``with`` ends."""
+"""What holds threads, memory or files, and is closed when a ``with`` ends."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing:
-    """A ``with`` block around what has ``close``."""
+class Resource:
+    """What has ``close``, as a ``with`` block."""
 
     def close(self) -> None:
         """Give back what is held."""
