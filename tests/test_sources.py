@@ -16,7 +16,7 @@ from srff.data.engines.plan import BlockPlan
 from srff.data.first_pass import survey
 from srff.data.moments import merged, moments
 from srff.data.scaling import Standardise
-from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
+from srff.data.sources import ArraySource, BlockSource, TableSource, arrays, learn_facts
 from srff.data.sources.table_file import TextAmongNumbers
 from srff.data.sources.tables import open_table
 from srff.data.split import highest, key_multipliers, row_keys
@@ -213,7 +213,7 @@ def test_a_column_is_text_in_all_csv_files_if_it_is_in_one(tmp_path):
     (tmp_path / "2.csv").write_text("c,x,y\n")
     source = TableSource(tmp_path, "y")
     assert source.kinds == ("category", "number")
-    assert source.learn().levels[0].tolist() == ["1", "2", "a", "b"]
+    assert learn_facts(source).levels[0].tolist() == ["1", "2", "a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,9 @@ from srff.data.engines.blocks import standardised_inputs
 from srff.data.engines.plan import shards
 from srff.data.problem import FLOAT64_ROWS, Joint, Problem, assemble
 from srff.data.sources import Source, as_source
-from srff.data.sources.base import anything, whole
-from srff.data.sources.learning import Learned, source_encoding
+from srff.data.sources.base import all_rows_if_few, refuse_nothing
+from srff.data.sources.facts import TableFacts, source_encoding
+from srff.data.sources.learning import learn_facts
 from srff.estimators.last_solve import refitted
 from srff.estimators.path_table import path_table
 
@@ -272,12 +273,14 @@ collection or None
         """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
         self._take_names(source)
         self._no_encoding()
-        learned = source.learn(
-            self._has_classes(), self.categorical_features, self.missing, n_threads
+        learned = learn_facts(
+            source, self._has_classes(), self.categorical_features, self.missing, n_threads
         )
         outcome = self._learn_source_targets(source, learned)
         if self.missing == "impute" or any(level is not None for level in learned.levels):
-            few = whole(source.mapped(None, outcome, learned), layouts.STREAM_ROWS, anything)
+            few = all_rows_if_few(
+                source.mapped(None, outcome, learned), layouts.STREAM_ROWS, refuse_nothing
+            )
             if few is not None:
                 X, Y, weight = few
                 X = self._encoded(X, Y, learned.levels, weight, rng)
@@ -331,7 +334,7 @@ collection or None
         return False
 
     @abstractmethod
-    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome | None:
+    def _learn_source_targets(self, source: Source, learned: TableFacts) -> Outcome | None:
         """What the targets of a source are; how labels become numbers, if they are labels."""
 
     @abstractmethod
@@ -526,7 +529,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
         parameters.check_target_weights(self.target_weights, Y.shape[1])
         return Y, weight
 
-    def _learn_source_targets(self, source: Source, learned: Learned) -> None:
+    def _learn_source_targets(self, source: Source, learned: TableFacts) -> None:
         self.n_targets_ = None if source.n_targets == 1 else source.n_targets
         parameters.check_target_weights(self.target_weights, source.n_targets)
 

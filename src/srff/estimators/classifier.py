@@ -16,7 +16,7 @@ from srff._utils.progress import Callback
 from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
 from srff.data.encoding.columns import Outcome
 from srff.data.sources import Source
-from srff.data.sources.learning import Learned
+from srff.data.sources.facts import TableFacts
 from srff.estimators.selector import SelectingModel
 
 
@@ -327,7 +327,7 @@ default="gaussian"
     def _has_classes(self) -> bool:
         return True
 
-    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome:
+    def _learn_source_targets(self, source: Source, learned: TableFacts) -> Outcome:
         assert learned.classes is not None
         assert learned.class_weight is not None
         self.classes_ = learned.classes

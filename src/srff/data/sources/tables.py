@@ -10,7 +10,7 @@ import numpy as np
 
 from srff._utils.text import listed, shown
 from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER
-from srff.data.sources.base import Chunk, Raw, Source
+from srff.data.sources.base import Chunk, Source, UncodedRows
 from srff.data.sources.batches import Batches, complete_rows, matrix, numbers
 from srff.data.sources.csv_file import CsvFile
 from srff.data.sources.files import expanded, file_format, file_state
@@ -122,8 +122,7 @@ class TableSource(Source):
     ``paths`` may be a :class:`Table` that is open already.  ``target`` is the name of the target's
     column, or a list of such; ``inputs`` are all other columns of the first file where they are
     not given.  Rows that have no value in one of the ``complete`` columns are left out.  Text is
-    read by :func:`~srff.data.sources.learning.learn` and :meth:`mapped`; :meth:`pieces` are of
-    numbers alone.
+    read by :meth:`over_pieces` and :meth:`mapped`; :meth:`pieces` are of numbers alone.
     """
 
     def __init__(
@@ -179,7 +178,7 @@ class TableSource(Source):
     def pieces(self) -> list[TablePiece]:
         """Row groups of Parquet files, whole files of other kinds; an error if there is text."""
         self._refuse_text(self._needed)
-        return self.raw_pieces()
+        return self.uncoded_pieces()
 
     def refuse_text_targets(self) -> None:
         """Raise an error that names file and column."""
@@ -190,7 +189,7 @@ class TableSource(Source):
             if self._table.kind(name) == CATEGORY:
                 raise ValueError(f"{_held(self._table.holders(name)[0], name)}, not numbers.")
 
-    def raw_pieces(self) -> list[TablePiece]:
+    def uncoded_pieces(self) -> list[TablePiece]:
         """The same, text or not."""
         assert self.names is not None
         made = []
@@ -205,7 +204,9 @@ class TableSource(Source):
     def count(self) -> int:
         """The number of rows, by a pass over them."""
         none = np.zeros(0, dtype=np.intp)
-        self.n_rows = sum(rows.n_rows for piece in self.raw_pieces() for rows in piece.raw(none))
+        self.n_rows = sum(
+            rows.n_rows for piece in self.uncoded_pieces() for rows in piece.uncoded(none)
+        )
         return self.n_rows
 
 
@@ -235,15 +236,15 @@ class TablePiece:
 
         return self._read(inputs, chunk)
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows as batches of pyarrow."""
         inputs = self._inputs(columns)
 
-        def raw(batch: Any) -> Raw:
+        def uncoded(batch: Any) -> UncodedRows:
             y = batch.select(list(self.targets))
-            return Raw(batch.select(inputs), y, self._weights(batch))
+            return UncodedRows(batch.select(inputs), y, self._weights(batch))
 
-        return self._read(inputs, raw)
+        return self._read(inputs, uncoded)
 
     def _inputs(self, columns: np.ndarray | None) -> list[str]:
         return list(self.inputs if columns is None else [self.inputs[i] for i in columns])
