@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from srff.data.encoding.columns import Outcome, learn_encoding
 from srff.data.encoding.frames import coded, learn_levels
+from srff.data.encoding.learning import learn_encoding
+from srff.data.encoding.outcome import Outcome
 from srff.data.first_pass import survey
 from srff.data.sources import (
     ArraySource,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -340,3 +342,8 @@ def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):
     (chunk,) = next(iter(source.pieces())).chunks(np.array([4, 1]))
     assert chunk.X.dtype == np.float32
     np.testing.assert_array_equal(chunk.X, X[:, [4, 1]])
+
+
+def test_sources_know_nothing_of_engines():
+    folder = Path(arrays.__file__).parent
+    assert not [p.name for p in folder.glob("*.py") if "srff.data.engines" in p.read_text("utf-8")]

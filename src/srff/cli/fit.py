@@ -236,7 +236,7 @@ def _classes_wanted(
     table: Table, targets: list[str], task: Task, loss: str | None, class_weight: str | None
 ) -> bool:
     """Whether the target holds classes."""
-    from srff.data.encoding.frames import NUMBER
+    from srff.data.encoding.table_columns import NUMBER
 
     text = [name for name in targets if not table.unfit(name) and table.kind(name) != NUMBER]
     classes = task == Task.classification or (task == Task.auto and bool(text))

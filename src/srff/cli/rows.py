@@ -12,8 +12,9 @@ import numpy as np
 from srff._utils.text import shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, say
 from srff.data.encoding.columns import Category
-from srff.data.encoding.frames import CATEGORY, coded
+from srff.data.encoding.frames import coded
 from srff.data.encoding.level_means import level_rows
+from srff.data.encoding.table_columns import CATEGORY
 from srff.data.sources.batches import gaps_of, matrix
 from srff.inspect.evaluate import outputs_of, predictions_of
 

@@ -23,8 +23,10 @@ from srff.core.kernels import get_kernel
 from srff.core.losses import SQUARED, Loss
 from srff.data import dataset as layouts
 from srff.data.dataset import Layout, Pair, array_layout, source_layout
-from srff.data.encoding.columns import Encoding, Outcome, learn_encoding
+from srff.data.encoding.columns import Encoding
 from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
+from srff.data.encoding.learning import learn_encoding
+from srff.data.encoding.outcome import Outcome
 from srff.data.engines import BlockPlan, parse_memory
 from srff.data.engines.blocks import standardised_inputs
 from srff.data.engines.plan import shards

@@ -14,7 +14,7 @@ from srff._utils.arrays import HostScoreMixin
 from srff._utils.parameters import check_given, is_number
 from srff._utils.progress import Callback
 from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
-from srff.data.encoding.columns import Outcome
+from srff.data.encoding.outcome import Outcome
 from srff.data.sources import Source
 from srff.data.sources.facts import TableFacts
 from srff.estimators.selector import SelectingModel

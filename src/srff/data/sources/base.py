@@ -18,8 +18,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from srff._utils.threads import Threads
-from srff.data.encoding.columns import Encoding, Outcome
-from srff.data.encoding.frames import NUMBER, Levels, coded, label
+from srff.data.encoding.columns import Encoding
+from srff.data.encoding.frames import Levels, coded, label
+from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import NUMBER
 from srff.data.sources.facts import TableFacts
 
 CHUNK_ROWS = 16_384
@@ -97,7 +99,7 @@ class Source(ABC):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What the inputs are read as: see :mod:`srff.data.encoding.frames`."""
+        """What the inputs are read as: see :mod:`srff.data.encoding.table_columns`."""
         return (NUMBER,) * self.n_features
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.frames import CATEGORY, arrow_kind
+from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 
 Batches = Callable[[list[str]], Iterator[Any]]
 """Record batches of some columns, and perhaps of others, from the first row on."""

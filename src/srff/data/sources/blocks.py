@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.arrays import to_host
-from srff.data.encoding.frames import CATEGORY, NUMBER, column_names, columns_of, is_frame
+from srff.data.encoding.table_columns import CATEGORY, NUMBER, column_names, columns_of, is_frame
 from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Source
 

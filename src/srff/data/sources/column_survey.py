@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.text import shown
-from srff.data.encoding.frames import CATEGORY, arrow_kind
+from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.batches import gaps_of, numbers
 from srff.data.sources.csv_file import is_number
 from srff.data.sources.table_file import TableError, TableFile, TextAmongNumbers

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from srff._utils.text import shown
-from srff.data.encoding.frames import CATEGORY, arrow_kind
+from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
 from srff.data.sources.table_file import FilePiece, TableFile, TextAmongNumbers, readable
 

@@ -10,8 +10,9 @@ from typing import Any, Generic
 import numpy as np
 
 from srff._utils.threads import one_blas_thread
-from srff.data.encoding.columns import Encoding, Outcome
-from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER, columns_of
+from srff.data.encoding.columns import Encoding
+from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER, columns_of
 from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Chunk, PieceWork, Reading, Result, Source, UncodedRows
 from srff.data.sources.dask_graph import gathered, on_partitions

@@ -9,16 +9,9 @@ import numpy as np
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from srff._utils import parameters
-from srff.data.encoding.columns import (
-    Category,
-    Encoding,
-    Number,
-    check_how,
-    encoder_of,
-    onehot_category,
-    target_category,
-)
+from srff.data.encoding.columns import Category, Encoding, Number
 from srff.data.encoding.frames import Levels
+from srff.data.encoding.learning import check_how, encoder_of, onehot_category, target_category
 from srff.data.encoding.level_means import LevelSums
 
 
@@ -59,7 +52,7 @@ def source_encoding(facts: TableFacts, how: Any = "auto", missing: str = "error"
     facts : TableFacts
         What :func:`~srff.data.sources.learning.learn_facts` found, with the same ``missing``.
     how : {"auto", "onehot", "target"}, OneHotEncoder or TargetEncoder, default="auto"
-        As of :func:`srff.data.encoding.columns.learn_encoding`.  Means of the target are those
+        As of :func:`srff.data.encoding.learning.learn_encoding`.  Means of the target are those
         of all rows, not of other folds.
     missing : {"error", "impute"}, default="error"
         Whether a missing value is an error, or is filled in.

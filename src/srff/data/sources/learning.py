@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from srff._utils import parameters
-from srff.data.encoding.columns import median
-from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER, categorical_mask, ordered_levels
+from srff.data.encoding.frames import categorical_mask, ordered_levels
+from srff.data.encoding.learning import median
 from srff.data.encoding.level_means import LevelSums
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Source
 from srff.data.sources.facts import TableFacts
 from srff.data.sources.piece_facts import (

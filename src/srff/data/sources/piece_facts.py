@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.frames import as_numbers, coded, columns_of, label, plain_value
+from srff.data.encoding.frames import as_numbers, coded, label
 from srff.data.encoding.level_means import LevelSums, level_sums
+from srff.data.encoding.table_columns import columns_of, plain_value
 from srff.data.sources.base import BadValue, Chunk, UncodedRows, checked, refuse_nothing
 from srff.data.split import highest, key_multipliers, row_keys
 

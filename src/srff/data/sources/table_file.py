@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from srff._utils.text import one_line, shown
-from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER, arrow_kind
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
 from srff.data.sources.batches import Batches
 from srff.data.sources.files import file_state
@@ -82,7 +82,7 @@ class TableFile(ABC):
         self.examples: dict[str, str] = {}
 
     def kind(self, name: str) -> str:
-        """What a column is read as: see :mod:`srff.data.encoding.frames`."""
+        """What a column is read as: see :mod:`srff.data.encoding.table_columns`."""
         return arrow_kind(self.types[name])
 
     def pieces(self) -> list[FilePiece]:

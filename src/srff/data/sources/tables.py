@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srff._utils.text import listed, shown
-from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Chunk, Source, UncodedRows
 from srff.data.sources.batches import Batches, complete_rows, matrix, numbers
 from srff.data.sources.csv_file import CsvFile
@@ -69,7 +69,7 @@ class Table:
         return found
 
     def kind(self, name: str) -> str:
-        """What a column is read as: see :mod:`srff.data.encoding.frames`."""
+        """What a column is read as: see :mod:`srff.data.encoding.table_columns`."""
         return next(iter(self._kinds(name)), NUMBER)
 
     def _kinds(self, name: str) -> list[str]:
