@@ -109,27 +109,35 @@ def learn_encoding(
     encoders = [None if known is None else encoder_of(known, how) for known in levels]
     by_target = [k for k, encoder in enumerate(encoders) if isinstance(encoder, TargetEncoder)]
     targets = target_columns(y) if by_target else np.zeros((coded.shape[0], 0))
-    columns: list[Number | Category] = []
-    for k, known in enumerate(levels):
-        codes = coded[:, k]
-        if known is None:
-            columns.append(_number(codes, missing, weight))
-        elif k in by_target:
-            sums = level_sums(codes, targets, weight, known.size)
-            columns.append(target_category(encoders[k], sums, missing))
-        else:
-            columns.append(onehot_category(encoders[k], codes, known.size, missing))
-    encoding = Encoding(tuple(columns))
+    columns = tuple(
+        _column(coded[:, k], known, encoders[k], targets, weight, missing)
+        for k, known in enumerate(levels)
+    )
+    encoding = Encoding(columns)
     encoded = encoding.unchecked(coded)
-    if by_target:
-        keys = fold_keys(coded, targets, random_state)
-        for k in by_target:
-            column = columns[k]
-            assert isinstance(column, Category)
-            encoded[:, encoding.source == k] = cross_fitted(
-                encoders[k], coded[:, k], targets, weight, keys, column.table
-            )
+    keys = fold_keys(coded, targets, random_state) if by_target else np.zeros(0)
+    for k in by_target:
+        column: Any = columns[k]
+        means = cross_fitted(encoders[k], coded[:, k], targets, weight, keys, column.table)
+        encoded[:, encoding.source == k] = means
     return encoding, encoded
+
+
+def _column(
+    codes: np.ndarray,
+    levels: np.ndarray | None,
+    encoder: Any,
+    targets: np.ndarray,
+    weight: np.ndarray | None,
+    missing: str,
+) -> Number | Category:
+    """What becomes of one column."""
+    if levels is None:
+        return _number(codes, missing, weight)
+    if isinstance(encoder, TargetEncoder):
+        sums = level_sums(codes, targets, weight, levels.size)
+        return target_category(encoder, sums, missing)
+    return onehot_category(encoder, codes, levels.size, missing)
 
 
 def _check_coded(
