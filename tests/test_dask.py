@@ -25,9 +25,10 @@ import dask.dataframe as dd  # noqa: E402
 from srff import SRFFRegressor  # noqa: E402
 from srff._utils import checkpoint as checkpoint  # noqa: E402
 from srff.data import dataset as layouts  # noqa: E402
-from srff.data.engines import cluster as workers  # noqa: E402
+from srff.data.engines.cluster import survey_on_workers  # noqa: E402
 from srff.data.first_pass import survey  # noqa: E402
 from srff.data.sources import ArraySource, DaskSource, arrays  # noqa: E402
+from srff.data.sources import dask_graph as workers  # noqa: E402
 from srff.data.split import key_multipliers  # noqa: E402
 from srff.selection import recipe as automatic  # noqa: E402
 
@@ -173,7 +174,7 @@ def test_the_survey_of_workers_is_that_of_memory_for_partitions_of_any_size(clie
         [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
     )
     multipliers = key_multipliers(np.random.RandomState(3), 6)
-    found = workers.survey_on_workers(DaskSource(table, "y"), multipliers, 120, 60)
+    found = survey_on_workers(DaskSource(table, "y"), multipliers, 120, 60)
     expected = survey(ArraySource(X, y[:, None]), multipliers, 120, 60)
     assert found.sizes == sizes
     for one, other in ((found.high, expected.high), (found.low, expected.low)):

@@ -10,15 +10,10 @@ import pytest
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from srff.data.encoding.columns import (
-    Category,
-    Encoding,
-    Number,
-    Outcome,
-    learn_encoding,
-    median,
-)
+from srff.data.encoding.columns import Category, Encoding, Number
+from srff.data.encoding.learning import learn_encoding, median
 from srff.data.encoding.level_means import level_sums
+from srff.data.encoding.outcome import Outcome
 
 LETTERS = np.array(list("abcdefghijklmnopqrst"), dtype=object)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from srff.data.encoding.frames import coded, has_categories, is_frame, learn_levels
+from srff.data.encoding.frames import coded, has_categories, learn_levels
+from srff.data.encoding.table_columns import is_frame
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")

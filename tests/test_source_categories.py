@@ -11,12 +11,22 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from srff.data.encoding.columns import Outcome, learn_encoding
 from srff.data.encoding.frames import coded, learn_levels
+from srff.data.encoding.learning import learn_encoding
+from srff.data.encoding.outcome import Outcome
 from srff.data.first_pass import survey
-from srff.data.sources import ArraySource, BlockSource, TableSource, as_source, source_encoding
+from srff.data.sources import (
+    ArraySource,
+    BlockSource,
+    TableSource,
+    as_source,
+    learn_facts,
+    source_encoding,
+)
 from srff.data.sources import learning as learning_module
-from srff.data.sources.base import whole
+from srff.data.sources import piece_facts as pieces_module
+from srff.data.sources.base import all_rows_if_few
+from srff.data.sources.table_file import RowGroup
 from srff.data.split import key_multipliers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: data)")
@@ -151,7 +161,7 @@ def test_a_source_learns_what_a_frame_in_memory_tells(make, how):
     frame = table()
     levels, encoding, rows = memory(frame, how=how)
     source = make(frame, "y")
-    learned = source.learn(missing="impute", n_threads=2)
+    learned = learn_facts(source, missing="impute", n_threads=2)
     for found, expected in zip(learned.levels, levels, strict=True):
         assert (found is None) == (expected is None)
         assert found is None or found.tolist() == expected.tolist()
@@ -162,7 +172,7 @@ def test_a_source_learns_what_a_frame_in_memory_tells(make, how):
     mapped = source.mapped(found, None, learned)
     assert mapped.n_features == encoding.width
     assert mapped.names == tuple(encoding.names(INPUTS, levels))
-    X, Y, weight = whole(mapped, 10_000)
+    X, Y, weight = all_rows_if_few(mapped, 10_000)
     if how == "onehot":
         np.testing.assert_array_equal(X, rows)
     np.testing.assert_array_equal(X, found(coded(frame[INPUTS], levels)))
@@ -174,7 +184,7 @@ def test_only_what_encoded_columns_need_is_read(make, monkeypatch):
     frame = table()
     _, encoding, rows = memory(frame)
     source = make(frame, "y")
-    mapped = source.mapped(encoding, None, source.learn(missing="impute"))
+    mapped = source.mapped(encoding, None, learn_facts(source, missing="impute"))
     # A number, its mark, two colours, the flag, in no order; nothing; one zone.
     for columns in ([6, 1, 0, 3, 4], [], [20]):
         columns = np.array(columns, dtype=np.intp)
@@ -184,15 +194,14 @@ def test_only_what_encoded_columns_need_is_read(make, monkeypatch):
     assert reading.names == ("size", "flag")
 
 
-def test_files_are_asked_for_no_other_column(tmp_path):
+def test_files_are_asked_for_no_other_column(tmp_path, monkeypatch):
     frame = table()
     _, encoding, _ = memory(frame)
     source = from_parquet(frame, tmp_path, "y", None)
-    mapped = source.mapped(encoding, None, source.learn(missing="impute"))
+    mapped = source.mapped(encoding, None, learn_facts(source, missing="impute"))
     asked = []
-    pieces = list(source.raw_pieces())
-    batches = pieces[0].batches
-    object.__setattr__(pieces[0], "batches", lambda names: asked.append(names) or batches(names))
+    read = RowGroup.__call__
+    monkeypatch.setattr(RowGroup, "__call__", lambda *a: asked.append(a[1]) or read(*a))
     next(iter(next(iter(mapped.pieces())).chunks(np.array([6, 1]))))
     assert asked == [["size", "flag", "y"]]
 
@@ -202,7 +211,7 @@ def test_classes_become_numbers_and_indicators(make, target):
     frame = table()
     frame["number"] = frame["kind"].map({"low": 3, "middle": 1, "high": 7})
     source = make(frame, target)
-    learned = source.learn(classes=True, missing="impute", n_threads=2)
+    learned = learn_facts(source, classes=True, missing="impute", n_threads=2)
     classes, own = np.unique(frame[target].to_numpy().astype(object), return_inverse=True)
     assert learned.classes.tolist() == classes.tolist()
     assert learned.classes.dtype.kind == ("U" if target == "kind" else "i")
@@ -210,10 +219,10 @@ def test_classes_become_numbers_and_indicators(make, target):
     outcome = Outcome(3, np.array([1.0, 2.0, 0.5]))
     mapped = source.mapped(source_encoding(learned, "onehot", "impute"), outcome, learned)
     assert mapped.n_targets == 3
-    _, Y, weight = whole(mapped, 10_000)
+    _, Y, weight = all_rows_if_few(mapped, 10_000)
     np.testing.assert_array_equal(Y, np.eye(3)[own])
     np.testing.assert_array_equal(weight, outcome.class_weight[own])
-    numbered = whole(source.mapped(None, None, learned), 10_000, lambda X, names: None)
+    numbered = all_rows_if_few(source.mapped(None, None, learned), 10_000, lambda X, names: None)
     np.testing.assert_array_equal(numbered[1][:, 0], own)
     np.testing.assert_array_equal(numbered[0], coded(frame[INPUTS], learned.levels))
 
@@ -223,7 +232,7 @@ def test_means_of_classes_are_those_of_memory(make, n_classes):
     frame = table(gaps=False)
     if n_classes == 2:
         frame["kind"] = frame["kind"].replace({"middle": "low"})
-    learned = make(frame, "kind").learn(classes=True)
+    learned = learn_facts(make(frame, "kind"), classes=True)
     levels = learn_levels(frame[INPUTS])
     _, own = np.unique(frame["kind"].to_numpy().astype(object), return_inverse=True)
     X = coded(frame[INPUTS], levels)
@@ -241,12 +250,12 @@ def test_weights_count_in_means_medians_and_classes(make):
     used = frame[frame["w"] > 0]
     levels, encoding, _ = memory(used, how="target", weight="w")
     source = make(frame, "y", "w")
-    learned = source.learn(missing="impute")
+    learned = learn_facts(source, missing="impute")
     same_encoding(source_encoding(learned, "target", "impute"), encoding)
-    X, _, weight = whole(source.mapped(encoding, None, learned), 10_000)
+    X, _, weight = all_rows_if_few(source.mapped(encoding, None, learned), 10_000)
     np.testing.assert_array_equal(X, encoding(coded(used[INPUTS], levels)))
     np.testing.assert_array_equal(weight, used["w"])
-    by_class = make(frame, "kind", "w").learn(classes=True)
+    by_class = learn_facts(make(frame, "kind", "w"), classes=True)
     expected = used.groupby("kind")["w"].sum()
     np.testing.assert_array_equal(by_class.class_weight, expected[by_class.classes.tolist()])
 
@@ -255,13 +264,13 @@ def test_several_targets_are_columns(make):
     frame = table(gaps=False)
     source = make(frame, ["y", "z"])
     assert source.n_targets == 2
-    learned = source.learn()
+    learned = learn_facts(source)
     encoding = source_encoding(learned, "target")
-    _, Y, _ = whole(source.mapped(encoding, None, learned), 10_000)
+    _, Y, _ = all_rows_if_few(source.mapped(encoding, None, learned), 10_000)
     np.testing.assert_array_equal(Y, frame[["y", "z"]])
     assert mapped_width(encoding) == [1, 2, 1, 2, 1]
     with pytest.raises(ValueError, match="y has 2 columns; classes are one"):
-        source.learn(classes=True)
+        learn_facts(source, classes=True)
 
 
 def mapped_width(encoding):
@@ -271,21 +280,21 @@ def mapped_width(encoding):
 def test_numbers_need_no_pass(make, monkeypatch):
     frame = table(gaps=False)
     frame["colour"] = frame["zone"] = np.arange(len(frame), dtype=float)
-    monkeypatch.setattr(learning_module, "learn_piece", None)
+    monkeypatch.setattr(learning_module, "facts_of_piece", None)
     source = make(frame, "y")
-    learned = source.learn()
+    learned = learn_facts(source)
     assert [known is None for known in learned.levels] == [True, True, False, True, True]
     encoding = source_encoding(learned)
-    X, _, _ = whole(source.mapped(encoding, None, learned), 10_000)
+    X, _, _ = all_rows_if_few(source.mapped(encoding, None, learned), 10_000)
     np.testing.assert_array_equal(X, frame[INPUTS].astype(float))
-    plain, _, _ = whole(source, 10_000)
+    plain, _, _ = all_rows_if_few(source, 10_000)
     np.testing.assert_array_equal(X, plain)
 
 
 def test_named_columns_of_numbers_are_categories(make):
     frame = table(gaps=False)
     frame["width"] = np.arange(len(frame)) % 3 * 10
-    learned = make(frame, "y").learn(categorical=["width"])
+    learned = learn_facts(make(frame, "y"), categorical=["width"])
     assert learned.levels[4].tolist() == [0, 10, 20]
     assert learned.levels[0] is None
 
@@ -294,20 +303,20 @@ def test_gaps_infinity_and_missing_classes_are_named_with_their_rows(make):
     frame = table(gaps=False)
     frame.loc[130, "colour"] = None
     source = make(frame, "y")
-    learned = source.learn()
+    learned = learn_facts(source)
     mapped = source.mapped(source_encoding(learned), None, learned)
     with pytest.raises(ValueError, match=r"column 'colour' holds a missing value or NaN in row 2"):
-        whole(mapped, 10_000)
+        all_rows_if_few(mapped, 10_000)
 
 
 def test_infinity_is_refused_where_gaps_are_filled(make):
     frame = table()
     frame.loc[131, "width"] = np.inf
     source = make(frame, "y")
-    learned = source.learn(missing="impute")
+    learned = learn_facts(source, missing="impute")
     mapped = source.mapped(source_encoding(learned, missing="impute"), None, learned)
     with pytest.raises(ValueError, match="column 'width' holds infinity in row 3"):
-        whole(mapped, 10_000)
+        all_rows_if_few(mapped, 10_000)
 
 
 @pytest.mark.parametrize("target", ["y", "kind"])
@@ -316,15 +325,15 @@ def test_a_missing_target_is_named_with_its_row(make, target):
     frame.loc[133, target] = None
     source = make(frame, target)
     with pytest.raises(ValueError, match="the target holds a missing value or NaN in row 5"):
-        source.learn(classes=target == "kind", missing="impute")
+        learn_facts(source, classes=target == "kind", missing="impute")
 
 
 def test_text_is_refused_where_numbers_are_read(make):
     frame = table(gaps=False)
     with pytest.raises(ValueError, match=r"number|string"):
-        whole(make(frame, "y"), 10_000)
+        all_rows_if_few(make(frame, "y"), 10_000)
     with pytest.raises(ValueError, match=r"holds .*, not numbers"):
-        make(frame, "kind").learn()
+        learn_facts(make(frame, "kind"))
 
 
 def test_partitions_without_rows_are_nothing():
@@ -334,10 +343,10 @@ def test_partitions_without_rows_are_nothing():
     parts = [frame[:50], frame[:0], frame[50:]]
     collection = dd.from_delayed([dask.delayed(p) for p in parts], meta=frame, verify_meta=False)
     source = as_source(collection, "kind")
-    learned = source.learn(classes=True, missing="impute")
+    learned = learn_facts(source, classes=True, missing="impute")
     encoding = source_encoding(learned, "onehot", "impute")
     mapped = source.mapped(encoding, Outcome(3), learned)
-    X, Y, _ = whole(mapped, 1000)
+    X, Y, _ = all_rows_if_few(mapped, 1000)
     np.testing.assert_array_equal(X, encoding(coded(frame[INPUTS], learned.levels)))
     assert Y.shape == (220, 3)
     sizes = [part.compute(scheduler="synchronous")[0].shape for part in mapped.partitions()]
@@ -347,7 +356,10 @@ def test_partitions_without_rows_are_nothing():
 def test_threads_and_where_pieces_are_read_change_nothing(make):
     frame = table()
     source = make(frame, "y")
-    one, four = source.learn(missing="impute"), source.learn(missing="impute", n_threads=4)
+    one, four = (
+        learn_facts(source, missing="impute"),
+        learn_facts(source, missing="impute", n_threads=4),
+    )
     np.testing.assert_array_equal(one.medians, four.medians)
     encodings = [source_encoding(x, "target", "impute") for x in (one, four)]
     for a, b in zip(*[e.columns for e in encodings], strict=True):
@@ -358,7 +370,7 @@ def test_a_survey_of_mapped_rows_is_that_of_encoded_ones(make):
     frame = table()
     _, encoding, rows = memory(frame)
     source = make(frame, "y")
-    mapped = source.mapped(encoding, None, source.learn(missing="impute"))
+    mapped = source.mapped(encoding, None, learn_facts(source, missing="impute"))
     multipliers = key_multipliers(np.random.RandomState(0), encoding.width)
     found = survey(mapped, multipliers, 100, 50, n_threads=2)
     expected = survey(ArraySource(rows, frame[["y"]].to_numpy()), multipliers, 100, 50)
@@ -367,32 +379,32 @@ def test_a_survey_of_mapped_rows_is_that_of_encoded_ones(make):
 
 
 def test_medians_of_large_pieces_are_of_a_sample(monkeypatch, tmp_path):
-    monkeypatch.setattr(learning_module, "PIECE_SAMPLE", 400)
+    monkeypatch.setattr(pieces_module, "PIECE_SAMPLE", 400)
     monkeypatch.setattr(learning_module, "SAMPLE_ROWS", 600)
     rng = np.random.RandomState(0)
     # A large piece far above a small one: rows of both must count for what they stand for.
     X = np.concatenate([rng.normal(10, 1, (20_000, 2)), rng.normal(0, 1, (5000, 2))])
     blocks = [(X[:20_000], np.zeros(20_000)), (X[20_000:], np.zeros(5000))]
-    learned = BlockSource(blocks).learn(missing="impute")
+    learned = learn_facts(BlockSource(blocks), missing="impute")
     np.testing.assert_allclose(learned.medians, np.median(X, axis=0), atol=0.3)
-    again = BlockSource(blocks).learn(missing="impute", n_threads=3)
+    again = learn_facts(BlockSource(blocks), missing="impute", n_threads=3)
     np.testing.assert_array_equal(learned.medians, again.medians)
 
 
 def test_too_many_levels_or_classes_are_refused(monkeypatch):
-    monkeypatch.setattr(learning_module, "MOST_LEVELS", 20)
-    monkeypatch.setattr(learning_module, "MOST_CLASSES", 10)
+    monkeypatch.setattr(pieces_module, "MOST_HELD_LEVELS", 20)
+    monkeypatch.setattr(pieces_module, "MOST_CLASSES", 10)
     frame = table()
     source = from_blocks(frame, None, "y", None)
     with pytest.raises(ValueError, match="more than 20 different values in column 'zone', such as"):
-        source.learn()
+        learn_facts(source)
     numbers = BlockSource([(p[["width"]].to_numpy(), p["y"]) for p in runs(frame)])
     with pytest.raises(ValueError, match="more than 10 different values in the target"):
-        numbers.learn(classes=True)
+        learn_facts(numbers, classes=True)
 
 
 def test_settings_that_need_counts_are_refused():
-    learned = from_blocks(table(gaps=False), None, "y", None).learn()
+    learned = learn_facts(from_blocks(table(gaps=False), None, "y", None))
     with pytest.raises(ValueError, match="min_frequency and max_categories need rows in memory"):
         source_encoding(learned, OneHotEncoder(min_frequency=3))
 
@@ -400,7 +412,7 @@ def test_settings_that_need_counts_are_refused():
 def test_empty_text_of_a_csv_file_is_missing(tmp_path):
     (tmp_path / "t.csv").write_text("c,empty,y\na,,1\n,,2\nNA,3,3\nb,,4\n")
     source = TableSource(tmp_path / "t.csv", "y")
-    learned = source.learn(missing="impute")
+    learned = learn_facts(source, missing="impute")
     assert learned.levels[0].tolist() == ["a", "b"]
     assert learned.n_missing.tolist() == [2, 3]
     assert learned.medians[1] == 3
@@ -424,10 +436,10 @@ def test_a_file_whose_column_has_no_values_fits_any_other(tmp_path):
     parquet.write_table(empty, tmp_path / "0.parquet")
     parquet.write_table(pa.table({"c": ["a", "b"], "y": [1.0, 2.0]}), tmp_path / "1.parquet")
     source = TableSource(tmp_path, "y")
-    learned = source.learn(missing="impute")
+    learned = learn_facts(source, missing="impute")
     assert learned.levels[0].tolist() == ["a", "b"]
     encoding = source_encoding(learned, missing="impute")
-    X, _, _ = whole(source.mapped(encoding, None, learned), 100)
+    X, _, _ = all_rows_if_few(source.mapped(encoding, None, learned), 100)
     np.testing.assert_array_equal(X, [[0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0]])
 
 
@@ -439,9 +451,9 @@ def test_a_target_of_its_own_has_the_partitions_of_the_inputs(tmp_path):
         part.to_parquet(tmp_path / f"{k}.parquet")
     there = dd.read_parquet(tmp_path)
     source = as_source(there[INPUTS], there["kind"])
-    learned = source.learn(classes=True)
+    learned = learn_facts(source, classes=True)
     assert learned.classes.tolist() == ["high", "low", "middle"]
-    _, Y, _ = whole(source.mapped(source_encoding(learned), Outcome(3), learned), 1000)
+    _, Y, _ = all_rows_if_few(source.mapped(source_encoding(learned), Outcome(3), learned), 1000)
     assert Y.sum(axis=0).tolist() == learned.class_weight.tolist()
 
 
@@ -450,10 +462,10 @@ def test_a_dask_array_may_have_several_targets():
     X, Y = np.arange(600.0).reshape(200, 3), np.arange(400.0).reshape(200, 2)
     source = as_source(da.from_array(X, chunks=(64, 2)), da.from_array(Y, chunks=(64, 1)))
     assert source.n_targets == 2
-    found = whole(source, 1000)
+    found = all_rows_if_few(source, 1000)
     np.testing.assert_array_equal(found[0], X)
     np.testing.assert_array_equal(found[1], Y)
-    learned = source.learn(categorical=[1])
+    learned = learn_facts(source, categorical=[1])
     assert learned.levels[1].size == 200
 
 
@@ -477,7 +489,7 @@ def test_workers_learn_and_survey_what_files_tell(client, tmp_path):
     here = from_parquet(frame, tmp_path, "kind", "w")
     there = from_dask(frame, tmp_path, "kind", "w")
     assert there.client is not None
-    found = [s.learn(classes=True, missing="impute") for s in (here, there)]
+    found = [learn_facts(s, classes=True, missing="impute") for s in (here, there)]
     encodings = [source_encoding(x, "target", "impute") for x in found]
     for a, b in zip(*[e.columns for e in encodings], strict=True):
         np.testing.assert_array_equal(getattr(a, "table", 0), getattr(b, "table", 0))
@@ -500,4 +512,4 @@ def test_a_bad_row_is_named_with_its_partition(client, tmp_path):
     frame = table()
     frame.loc[133, "kind"] = None
     with pytest.raises(ValueError, match=r"partition 2: the target holds .* in row 5"):
-        from_dask(frame, tmp_path, "kind", None).learn(classes=True)
+        learn_facts(from_dask(frame, tmp_path, "kind", None), classes=True)

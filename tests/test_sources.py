@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +18,9 @@ from srff.data.engines.plan import BlockPlan
 from srff.data.first_pass import survey
 from srff.data.moments import merged, moments
 from srff.data.scaling import Standardise
-from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
+from srff.data.sources import ArraySource, BlockSource, TableSource, arrays, learn_facts
+from srff.data.sources.table_file import TextAmongNumbers
+from srff.data.sources.tables import open_table
 from srff.data.split import highest, key_multipliers, row_keys
 
 QUICK = {"n_components": 30, "max_iter": 6, "random_state": 0, "refine": "metric"}
@@ -194,6 +198,56 @@ def test_a_fraction_after_a_megabyte_of_whole_numbers_is_a_number(tmp_path):
         list(TableSource(path, "y").pieces()[0].chunks())
 
 
+@pytest.mark.parametrize("kind", ["tsv", "tsv.gz", "semicolon.csv", "bar.csv"])
+def test_what_parts_the_values_of_a_text_file_is_found_out(tmp_path, kind):
+    X, y = rows(300)
+    frame = pd.DataFrame(X, columns=NAMES).assign(y=y)
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    between = {"semicolon.csv": ";", "bar.csv": "|"}.get(kind, "\t")
+    frame.to_csv(tmp_path / f"table.{kind}", index=False, sep=between)
+    plain = SRFFRegressor(**QUICK).fit(tmp_path / "plain.csv", "y")
+    same_model(SRFFRegressor(**QUICK).fit(tmp_path / f"table.{kind}", "y"), plain)
+
+
+def test_a_column_is_text_in_all_csv_files_if_it_is_in_one(tmp_path):
+    (tmp_path / "0.csv").write_text("c,x,y\n1,2,3\n2,3,4\n")
+    (tmp_path / "1.csv").write_text("y,c,x\n1,b,2\n2,a,3\n")
+    (tmp_path / "2.csv").write_text("c,x,y\n")
+    source = TableSource(tmp_path, "y")
+    assert source.kinds == ("category", "number")
+    assert learn_facts(source).levels[0].tolist() == ["1", "2", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("last", "column", "value"),
+    [
+        ("1,none,true", "number", "none"),
+        ('1," 2 x",true', "number", " 2 x"),
+        ("1,2,TrUe", "flag", "TrUe"),
+        ("1,2,2.5", "flag", "2.5"),
+        ("oops,2,true", "whole", "oops"),
+        ("1,\xff2,true", "number", "\ufffd2"),
+    ],
+)
+def test_a_text_below_many_numbers_is_named_with_its_column(tmp_path, last, column, value):
+    path = tmp_path / "t.csv"
+    lines = ["whole,number,flag", *(f"{i % 7}, {i}.5,{'TRUE' if i % 2 else '0'}" for i in range(9))]
+    long = [*lines[1:]] * 15_000
+    path.write_bytes("\n".join([lines[0], *long, "NA,,false", last, *long[:5]]).encode("latin-1"))
+    (file,) = open_table(path).files
+    with pytest.raises(TextAmongNumbers) as caught:
+        list(file.pieces()[0].batches(["flag", "number", "whole"]))
+    assert caught.value.column == column
+    assert str(caught.value).endswith(f"cannot be used: it holds text such as {value!r}.")
+
+
+def test_lines_that_are_too_short_are_no_text_among_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,y", *["1.5,2"] * 300_000, "1"]))
+    with pytest.raises(ValueError, match=r"t\.csv: cannot be read as csv: .*columns"):
+        list(TableSource(path, "y").pieces()[0].chunks())
+
+
 @pytest.mark.parametrize("change", ["written", "removed"])
 def test_a_file_that_changes_between_passes_is_named(tmp_path, short, change):
     X, y = rows()
@@ -288,3 +342,8 @@ def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):
     (chunk,) = next(iter(source.pieces())).chunks(np.array([4, 1]))
     assert chunk.X.dtype == np.float32
     np.testing.assert_array_equal(chunk.X, X[:, [4, 1]])
+
+
+def test_sources_know_nothing_of_engines():
+    folder = Path(arrays.__file__).parent
+    assert not [p.name for p in folder.glob("*.py") if "srff.data.engines" in p.read_text("utf-8")]

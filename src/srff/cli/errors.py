@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
+from srff._utils.text import listed, one_line, shown
+
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
-LONGEST = 400
-"""Characters of an error at most: pyarrow likes to quote whole lines of a file."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Json = Annotated[
@@ -75,25 +75,6 @@ def plain_errors(
 def say(text: str) -> None:
     """A line on standard error."""
     typer.echo(f"srff: {text}", err=True)
-
-
-def one_line(text: str, longest: int = LONGEST) -> str:
-    """A text of any kind as one line that a terminal can show."""
-    text = "".join(c if c.isprintable() else " " for c in text)
-    text = " ".join(text.split())
-    return text if len(text) <= longest else text[: longest - 4].rstrip() + " ..."
-
-
-def shown(name: object) -> str:
-    """A column's name as an error shows it."""
-    return one_line(repr(name), 60)
-
-
-def listed(things: list[str], most: int = 8, last: str = "and") -> str:
-    """The first of some texts, and how many more there are."""
-    if len(things) > most:
-        things = [*things[:most], f"{len(things) - most} more"]
-    return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
 
 
 def no_such_column(option: str, name: str, columns: list[str]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from srff._utils.text import listed, one_line, shown
 from srff.cli.errors import (
     Debug,
     Force,
@@ -22,16 +23,14 @@ from srff.cli.errors import (
     Refusal,
     TablePath,
     WrongUse,
-    listed,
     no_such_column,
-    one_line,
     plain_errors,
     say,
-    shown,
 )
 
 if TYPE_CHECKING:
-    from srff.cli.tables import Inputs, Inspection, Table
+    from srff.data.sources.column_survey import ColumnSurvey
+    from srff.data.sources.tables import Table, TableSource
 
 OWN_OPTIONS = (
     "random_state",
@@ -237,7 +236,7 @@ def _classes_wanted(
     table: Table, targets: list[str], task: Task, loss: str | None, class_weight: str | None
 ) -> bool:
     """Whether the target holds classes."""
-    from srff.data.encoding.frames import NUMBER
+    from srff.data.encoding.table_columns import NUMBER
 
     text = [name for name in targets if not table.unfit(name) and table.kind(name) != NUMBER]
     classes = task == Task.classification or (task == Task.auto and bool(text))
@@ -255,13 +254,13 @@ def _classes_wanted(
 
 def _tell_task(table: Table, targets: list[str], classes: bool, n_values: int) -> None:
     """Say what was taken for what, where it could be otherwise."""
-    from srff.cli.tables import FEW
+    from srff.data.sources.column_survey import FEW_VALUES
 
     (first, *_) = targets
     if classes:
         example = table.example(first)
         say(f"column {shown(first)} is predicted as a class: {example} (--task classification).")
-    elif len(targets) == 1 and 2 <= n_values <= FEW:
+    elif len(targets) == 1 and 2 <= n_values <= FEW_VALUES:
         say(
             f"column {shown(first)} is predicted as a number, though it has only {n_values} "
             "different values; --task classification takes them for classes."
@@ -299,11 +298,11 @@ def _prepared(
     strict: bool,
     missing: Missing,
     classes: bool,
-) -> tuple[Inputs, Inspection, int]:
+) -> tuple[TableSource, ColumnSurvey, int]:
     """The rows to learn from, what was found in the table, and how many rows there are."""
-    from srff.cli.tables import Inputs, inspect
+    from srff.data.sources.column_survey import survey_columns, surveyed_rows
 
-    found = inspect(table, targets, weight, drop, classes)
+    found = survey_columns(table, targets, weight, drop, classes)
     unasked = [f"{shown(n)} ({why})" for n, why in found.dropped.items() if n not in drop]
     if not found.inputs:
         why = f": {listed(unasked)}" if unasked else " beside the target"
@@ -317,7 +316,7 @@ def _prepared(
     # Without a target or a weight there is nothing to learn from a row.
     complete = [name for name in found.gaps if missing != Missing.impute or name in taken]
     if not complete:
-        return Inputs(table, found, targets, weight), found, found.n_rows
+        return surveyed_rows(table, found, targets, weight), found, found.n_rows
     if missing == Missing.error:
         gaps = [f"{shown(name)} ({count:,})" for name, count in found.gaps.items()]
         raise Refusal(
@@ -325,7 +324,7 @@ def _prepared(
             f"{listed(gaps)}; --missing drop-rows leaves out their rows, --missing impute fills "
             "them in, --drop leaves out a column."
         )
-    source = Inputs(table, found, targets, weight, complete)
+    source = surveyed_rows(table, found, targets, weight, complete)
     n_rows = source.count()
     if n_rows < 2:
         raise Refusal(
@@ -335,7 +334,7 @@ def _prepared(
     return source, found, n_rows
 
 
-def _tell(found: Inspection, n_rows: int, asked: list[str], impute: bool) -> None:
+def _tell(found: ColumnSurvey, n_rows: int, asked: list[str], impute: bool) -> None:
     """Name what is left out, unless it was asked for, and what is taken for a category."""
     for name in [name for name in found.dropped if name not in asked]:
         reason = found.dropped[name]
@@ -355,7 +354,7 @@ def _tell(found: Inspection, n_rows: int, asked: list[str], impute: bool) -> Non
         say(f"missing values are filled in: {where}.")
 
 
-def _groups(text: str, found: Inspection, table: Table) -> Any:
+def _groups(text: str, found: ColumnSurvey, table: Table) -> Any:
     """Groups of a JSON file, or as 'a,b;c,d'; without the columns that are no inputs."""
     path = Path(text)
     given: Any

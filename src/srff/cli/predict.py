@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from srff._utils.text import listed, shown
 from srff.cli.errors import (
     Debug,
     Force,
@@ -23,10 +24,8 @@ from srff.cli.errors import (
     Refusal,
     TablePath,
     WrongUse,
-    listed,
     plain_errors,
     say,
-    shown,
 )
 from srff.cli.report import Model, loaded
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from srff.cli.rows import Predictor
-    from srff.cli.tables import Table
+    from srff.data.sources.tables import Table
 
 COLUMN = "prediction"
 CHANCE = "probability"
@@ -127,11 +126,12 @@ def predict(
 
 
 def _kind(out: str) -> str:
-    from srff.data.sources.tables import FORMATS
+    from srff.data.sources.files import WRITTEN_FORMATS
 
-    kind = FORMATS.get(Path(out).suffix.lower())
+    kind = WRITTEN_FORMATS.get(Path(out).suffix.lower())
     if kind is None:
-        raise WrongUse(f"--out {out}: unknown kind of file; known are {', '.join(FORMATS)}.")
+        known = ", ".join(WRITTEN_FORMATS)
+        raise WrongUse(f"--out {out}: unknown kind of file; known are {known}.")
     return kind
 
 

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srff.cli.errors import Refusal, WrongUse, no_such_column, say, shown
+from srff._utils.text import shown
+from srff.cli.errors import Refusal, WrongUse, no_such_column, say
 from srff.data.encoding.columns import Category
-from srff.data.encoding.frames import CATEGORY, coded
+from srff.data.encoding.frames import coded
 from srff.data.encoding.level_means import level_rows
-from srff.data.sources.tables import matrix
+from srff.data.encoding.table_columns import CATEGORY
+from srff.data.sources.batches import gaps_of, matrix
 from srff.inspect.evaluate import outputs_of, predictions_of
 
 if TYPE_CHECKING:
-    from srff.cli.tables import Table
+    from srff.data.sources.tables import Table
 
 MOST_ROWS = 20_000
 """Rows of a table that a model is judged on: every second, fourth, ... of more."""
@@ -148,8 +150,6 @@ def _check_target(model: Any, table: Table, name: str) -> None:
 def _some_rows(table: Table, predictor: Predictor, targets: list[str], n_inputs: int) -> Any:
     """The rows of the columns that are needed, or an even part of them."""
     import pyarrow as pa
-
-    from srff.cli.tables import gaps_of
 
     most = max(min(MOST_ROWS, MOST_VALUES // max(n_inputs, 1)), 100)
     columns = predictor.columns

@@ -15,7 +15,7 @@ from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import Survey, survey
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
-from srff.data.sources.base import whole
+from srff.data.sources.base import all_rows_if_few
 from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 VALIDATION_ROWS = 20_000
@@ -299,7 +299,7 @@ def source_dataset(
 ) -> Dataset:
     """The layout of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
-    few = whole(source, STREAM_ROWS)
+    few = all_rows_if_few(source, STREAM_ROWS)
     if few is not None:
         return MemoryDataset(*few, multipliers, validation, n_threads)
     n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS

@@ -21,7 +21,7 @@ from srff.core.losses import SQUARED, Loss
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem, ProblemSettings, make_problem
 from srff.data.sources import Source, as_source
-from srff.data.sources.learning import Learned
+from srff.data.sources.facts import TableFacts
 from srff.estimators.fitted import store_constant, store_model
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
@@ -212,7 +212,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
         parameters.check_target_weights(self.target_weights, Y.shape[1])
         return Y, weight
 
-    def _learn_source_targets(self, source: Source, learned: Learned) -> None:
+    def _learn_source_targets(self, source: Source, facts: TableFacts) -> None:
         self.n_targets_ = None if source.n_targets == 1 else source.n_targets
         parameters.check_target_weights(self.target_weights, source.n_targets)
 

@@ -14,9 +14,9 @@ from srff._utils.arrays import HostScoreMixin
 from srff._utils.parameters import check_given, is_number
 from srff._utils.progress import Callback
 from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
-from srff.data.encoding.columns import Outcome
+from srff.data.encoding.outcome import Outcome
 from srff.data.sources import Source
-from srff.data.sources.learning import Learned
+from srff.data.sources.facts import TableFacts
 from srff.estimators.selector import SelectingModel
 
 
@@ -327,11 +327,11 @@ default="gaussian"
     def _has_classes(self) -> bool:
         return True
 
-    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome:
-        assert learned.classes is not None
-        assert learned.class_weight is not None
-        self.classes_ = learned.classes
-        self._learn_classes(learned.class_weight)
+    def _learn_source_targets(self, source: Source, facts: TableFacts) -> Outcome:
+        assert facts.classes is not None
+        assert facts.class_weight is not None
+        self.classes_ = facts.classes
+        self._learn_classes(facts.class_weight)
         return self._outcome
 
     def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

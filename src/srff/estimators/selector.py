@@ -19,7 +19,7 @@ from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
 from srff.core.candidate import Candidate
 from srff.core.groups import parse_groups
-from srff.data.encoding.columns import check_how
+from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel

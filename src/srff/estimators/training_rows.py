@@ -13,12 +13,15 @@ from sklearn.utils.validation import validate_data
 from srff._utils import parameters
 from srff._utils.arrays import to_host
 from srff.data.dataset import STREAM_ROWS, Dataset, Pair, array_dataset, source_dataset
-from srff.data.encoding.columns import Encoding, Outcome, learn_encoding
+from srff.data.encoding.columns import Encoding
 from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
+from srff.data.encoding.learning import learn_encoding
+from srff.data.encoding.outcome import Outcome
 from srff.data.problem import Joint
 from srff.data.sources import Source
-from srff.data.sources.base import anything, whole
-from srff.data.sources.learning import Learned, source_encoding
+from srff.data.sources.base import all_rows_if_few, refuse_nothing
+from srff.data.sources.facts import TableFacts, source_encoding
+from srff.data.sources.learning import learn_facts
 
 
 class TrainingRows(BaseEstimator):
@@ -110,21 +113,22 @@ class TrainingRows(BaseEstimator):
         """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
         self._take_names(source)
         self._no_encoding()
-        learned = source.learn(
-            self._has_classes(), self.categorical_features, self.missing, n_threads
+        facts = learn_facts(
+            source, self._has_classes(), self.categorical_features, self.missing, n_threads
         )
-        outcome = self._learn_source_targets(source, learned)
-        if self.missing == "impute" or any(level is not None for level in learned.levels):
-            few = whole(source.mapped(None, outcome, learned), STREAM_ROWS, anything)
+        outcome = self._learn_source_targets(source, facts)
+        if self.missing == "impute" or any(level is not None for level in facts.levels):
+            coded_rows = source.mapped(None, outcome, facts)
+            few = all_rows_if_few(coded_rows, STREAM_ROWS, refuse_nothing)
             if few is not None:
                 X, Y, weight = few
-                X = self._encoded(X, Y, learned.levels, weight, rng)
+                X = self._encoded(X, Y, facts.levels, weight, rng)
                 validation = self._check_validation()
                 return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
-            self.levels_ = learned.levels
-            self.encoding_ = source_encoding(learned, self.categories, self.missing)
+            self.levels_ = facts.levels
+            self.encoding_ = source_encoding(facts, self.categories, self.missing)
         if outcome is not None or self.encoding_ is not None:
-            source = source.mapped(self.encoding_, outcome, learned)
+            source = source.mapped(self.encoding_, outcome, facts)
         return source_dataset(source, rng, self._check_validation(), n_threads, limit)
 
     def _take_names(self, source: Source) -> None:
@@ -192,7 +196,7 @@ class TrainingRows(BaseEstimator):
         return False
 
     @abstractmethod
-    def _learn_source_targets(self, source: Source, learned: Learned) -> Outcome | None:
+    def _learn_source_targets(self, source: Source, facts: TableFacts) -> Outcome | None:
         """What the targets of a source are; how labels become numbers, if they are labels."""
 
     @abstractmethod

@@ -18,7 +18,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from srff._utils.arrays import to_host
 from srff.core.losses import Pinball, chances, likeliest
-from srff.data.encoding.columns import Outcome
+from srff.data.encoding.outcome import Outcome
 from srff.inspect.describe import Entry, loss_of, selected
 
 SHUFFLED_ROWS = 2000

@@ -49,7 +49,7 @@ MOST_NAMED = 12
 MOST_CLASSES = 10
 """Classes up to which there is a table of every class against every other."""
 
-MOST_LEVELS = 5
+NAMED_LEVELS = 5
 """Levels of a category that are named with their shares."""
 
 MOST_TARGETS = 4
@@ -474,7 +474,7 @@ def _level_shares(of: Category, levels: list[Any], mean: np.ndarray) -> list[str
         if np.count_nonzero(~own) == 2:
             shares[~own & (np.arange(own.size) < own.size - 1)] = 1 - shares[own].sum()
     shares = np.maximum(shares, 0.0)  # rounding
-    order = [k for k in np.argsort(-shares[:-1], kind="stable") if shares[k] > 0][:MOST_LEVELS]
+    order = [k for k in np.argsort(-shares[:-1], kind="stable") if shares[k] > 0][:NAMED_LEVELS]
     named = ", ".join(f"{levels[k]} {share(shares[k])}" for k in order)
     dots = ", ..." if len(levels) - 1 > len(order) else ""
     return [share(shares[-1]), f"{count}: {named}{dots}"]

@@ -7,16 +7,12 @@ dies has held is computed again by the others.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import dask
 import numpy as np
 from dask.delayed import delayed
-from distributed import TimeoutError as NotYet
-from distributed.client import FutureCancelledError
 
 from srff._utils.threads import one_blas_thread
 from srff.core.engine import BlockFunction, Engine
@@ -26,18 +22,12 @@ from srff.data.engines.device import DeviceEngine, rows_in_block
 from srff.data.engines.plan import BlockPlan
 from srff.data.engines.stream import added, block_sum, standardised_blocks, taken, tree
 from srff.data.first_pass import Collection, Survey, survey_piece
-from srff.data.sources.arrays import ArrayPiece, FramePiece
-from srff.data.sources.base import Raw
+from srff.data.sources.arrays import ArrayPiece
 from srff.data.sources.dask import DaskSource, Partition, partition_name
-from srff.data.sources.learning import Ask, Found, learn_piece
+from srff.data.sources.dask_graph import gathered, on_partitions, partition_tasks
 
 SPARE = 6.0
 """Standard deviations by which workers send more rows than a sample has."""
-
-NO_WORKERS_SECONDS = 60.0
-"""How long a pass waits for a worker when there is none left."""
-
-LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 @dataclass(frozen=True)
@@ -113,19 +103,6 @@ class PartitionSurvey:
             return survey_piece(piece, self.multipliers, self.names, self.sizes, self.least)
 
 
-@dataclass(frozen=True)
-class PartitionLearning:
-    """What a worker does with a partition that is not all numbers, before the first pass."""
-
-    ask: Ask
-
-    def __call__(self, partition: Raw, number: int) -> Found | None:
-        """Levels, classes and gaps of one partition."""
-        piece = FramePiece(partition.X, partition.y, partition.weight, partition_name(number))
-        with one_blas_thread():
-            return learn_piece(piece.raw(), piece, number, self.ask)
-
-
 def survey_on_workers(
     source: DaskSource, multipliers: np.ndarray, n_high: int, n_low: int
 ) -> Survey:
@@ -166,71 +143,6 @@ def _likely(size: int, n_rows: int) -> int:
     return 0 if share >= 1 else int((1 - share) * 2**64)
 
 
-def on_partitions(
-    client: Any, task: Callable[[Any, int], Any], partitions: list[Any]
-) -> Iterator[Any]:
-    """``task`` of each partition, in their order."""
-    with dask.config.set({LARGE_GRAPH: "1GiB"}):
-        futures = client.compute(_tasks(task, partitions))
-    try:
-        while futures:
-            yield _result(client, futures.pop(0))
-    finally:
-        client.cancel(futures)
-
-
-def gathered(client: Any, work: Any) -> Any:
-    """The result of one delayed object, computed by the workers."""
-    with dask.config.set({LARGE_GRAPH: "1GiB"}):
-        future = client.compute(work)
-    try:
-        return _result(client, future)
-    except BaseException:
-        client.cancel([future])
-        raise
-
-
-def _tasks(task: Callable[[Any, int], Any], partitions: list[Any]) -> list[Any]:
-    shared = delayed(task, traverse=False, pure=False)
-    return [shared(partition, number) for number, partition in enumerate(partitions)]
-
-
-def _result(client: Any, future: Any) -> Any:
-    """The result, or an error if there is no worker, or no scheduler, left to give it."""
-    alone_since: float | None = None
-    while True:
-        try:
-            return future.result(timeout=1.0)
-        except NotYet:
-            gone = _gone(client)
-            if gone is None:
-                alone_since = None
-                continue
-            alone_since = alone_since or time.monotonic()
-            if time.monotonic() - alone_since > NO_WORKERS_SECONDS:
-                raise RuntimeError(
-                    f"{gone} gone for {NO_WORKERS_SECONDS:.0f} s: the pass cannot end."
-                ) from None
-        except FutureCancelledError as error:
-            raise RuntimeError(
-                "The Dask cluster dropped the pass: its scheduler was lost or the client closed "
-                f"({error})"
-            ) from None
-
-
-def _gone(client: Any) -> str | None:
-    """What is missing for work to go on."""
-    try:
-        n_workers = client.run_on_scheduler(_count_workers)
-    except (OSError, ValueError):
-        return "The Dask scheduler has been"
-    return None if n_workers else "All Dask workers have been"
-
-
-def _count_workers(dask_scheduler: Any) -> int:
-    return len(dask_scheduler.workers)
-
-
 class ClusterEngine(Engine):
     """The sums of a stream, in the same order, made where the partitions are.
 
@@ -257,7 +169,9 @@ class ClusterEngine(Engine):
         if keep:
             kept = source.partitions()
             if device == "cpu":
-                kept = _tasks(PartitionBlocks(standardisation, plan.rows, self._dtype), kept)
+                kept = partition_tasks(
+                    PartitionBlocks(standardisation, plan.rows, self._dtype), kept
+                )
             self._kept = source.client.persist(kept)
 
     def close(self) -> None:
@@ -282,5 +196,5 @@ class ClusterEngine(Engine):
         else:
             made = None if self._kept else PartitionBlocks(s, self._plan.rows, self._dtype)
             task = BlockSum(function, columns, here, made)
-        total = tree(_tasks(task, held), delayed(added, pure=False))
+        total = tree(partition_tasks(task, held), delayed(added, pure=False))
         return [np.array(part) for part in gathered(self._source.client, total)]

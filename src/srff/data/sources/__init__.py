@@ -8,7 +8,8 @@ from srff.data.sources.arrays import ArraySource
 from srff.data.sources.base import BadValue, Chunk, Piece, Source
 from srff.data.sources.blocks import BlockSource
 from srff.data.sources.dask import DaskSource, is_dask, is_names
-from srff.data.sources.learning import Learned, source_encoding
+from srff.data.sources.facts import TableFacts, source_encoding
+from srff.data.sources.learning import learn_facts
 from srff.data.sources.tables import TableSource
 
 __all__ = [
@@ -17,11 +18,12 @@ __all__ = [
     "BlockSource",
     "Chunk",
     "DaskSource",
-    "Learned",
     "Piece",
     "Source",
+    "TableFacts",
     "TableSource",
     "as_source",
+    "learn_facts",
     "source_encoding",
 ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.sources.base import CHUNK_ROWS, Chunk, Raw, Source
+from srff.data.sources.base import CHUNK_ROWS, Chunk, Source, UncodedRows
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class ArrayPiece:
             X = self.X[rows] if columns is None else self.X[rows, columns]
             yield Chunk(X, self.Y[rows], None if self.weight is None else self.weight[rows])
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows."""
         for chunk in self.chunks(columns):
-            yield Raw(chunk.X, chunk.Y, chunk.weight)
+            yield UncodedRows(chunk.X, chunk.Y, chunk.weight)
 
 
 PIECE_ROWS = 16_384
@@ -67,14 +67,14 @@ class FramePiece:
     weight: np.ndarray | None
     name: str
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows."""
         X = self.X if columns is None else some_columns(self.X, columns)
         for i in range(0, self.y.shape[0], CHUNK_ROWS):
             rows = slice(i, i + CHUNK_ROWS)
             weight = None if self.weight is None else self.weight[rows]
             y = self.y.iloc[rows] if hasattr(self.y, "iloc") else self.y[rows]
-            yield Raw(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y, weight)
+            yield UncodedRows(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y, weight)
 
 
 def some_columns(X: Any, columns: np.ndarray) -> Any:

@@ -4,8 +4,8 @@ A source is a list of pieces: runs of rows of an array, row groups of a Parquet 
 user's iterable gives.  A pass goes through the pieces in their order; a piece is read in chunks of
 at most ``CHUNK_ROWS`` rows, so that no piece has to fit memory.
 
-Where rows are not plain numbers, :meth:`Source.learn` finds levels, classes and medians in a pass,
-and :meth:`Source.mapped` is the source of the encoded rows.
+Where rows are not plain numbers, :func:`srff.data.sources.learning.learn_facts` finds levels,
+classes and medians in a pass, and :meth:`Source.mapped` is the source of the encoded rows.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from srff.data.encoding.columns import Encoding, Outcome
-from srff.data.encoding.frames import NUMBER, Levels, coded, label
-
-if TYPE_CHECKING:
-    from srff.data.sources.learning import Learned
+from srff._utils.threads import Threads
+from srff.data.encoding.columns import Encoding
+from srff.data.encoding.frames import Levels, coded, label
+from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import NUMBER
+from srff.data.sources.facts import TableFacts
 
 CHUNK_ROWS = 16_384
 """A multiple of the rows of any block: chunks then end where blocks end."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Raw:
+class UncodedRows:
     """Some rows as they are: a frame or an array of inputs, one of targets, weights or None."""
 
     X: Any
@@ -61,15 +64,19 @@ class Piece(Protocol):
         """The rows in order, at most ``CHUNK_ROWS`` at a time, in all columns or in some."""
 
 
-class RawPiece(Protocol):
+class UncodedPiece(Protocol):
     """A run of rows that need not be numbers."""
 
     @property
     def name(self) -> str:
         """What an error calls it."""
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows in order, at most ``CHUNK_ROWS`` at a time, in all columns or in some."""
+
+
+PieceWork = Callable[[Iterable[UncodedRows], UncodedPiece, int], Result]
+"""What is done with the rows of a piece, the piece that errors name and its number."""
 
 
 class Source(ABC):
@@ -86,13 +93,13 @@ class Source(ABC):
     def pieces(self) -> Iterable[Piece]:
         """The pieces, from the first; an error if the rows are not what they were."""
 
-    def raw_pieces(self) -> Iterable[RawPiece]:
+    def uncoded_pieces(self) -> Iterable[UncodedPiece]:
         """The pieces of rows as they are."""
         return self.pieces()  # type: ignore[return-value]
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What the inputs are read as: see :mod:`srff.data.encoding.frames`."""
+        """What the inputs are read as: see :mod:`srff.data.encoding.table_columns`."""
         return (NUMBER,) * self.n_features
 
     @property
@@ -104,39 +111,23 @@ class Source(ABC):
         """Raise the error of a target that is not numbers where numbers are needed."""
         raise ValueError("The target holds text or categories, not numbers.")
 
-    def learn(
-        self,
-        classes: bool = False,
-        categorical: Any = "from_dtype",
-        missing: str = "error",
-        n_threads: int = 1,
-    ) -> Learned:
-        """What must be known of all rows before they can be encoded: see :func:`learn`.
+    def over_pieces(
+        self, work: PieceWork[Result], columns: np.ndarray | None, n_threads: int = 1
+    ) -> Iterator[Result]:
+        """``work`` of the rows of each piece as they are, in the order of the pieces."""
 
-        Parameters
-        ----------
-        classes : bool, default=False
-            Whether the target holds classes.
-        categorical : "from_dtype", array-like of names, indices or bool, default="from_dtype"
-            Columns that are categories though they hold numbers.
-        missing : {"error", "impute"}, default="error"
-            Whether missing numbers are to be filled in.
-        n_threads : int, default=1
-            Pieces that are read side by side.
+        def one(item: tuple[int, UncodedPiece]) -> Result:
+            number, piece = item
+            return work(piece.uncoded(columns), piece, number)
 
-        Returns
-        -------
-        learned : Learned
-        """
-        from srff.data.sources.learning import learn
-
-        return learn(self, classes, categorical, missing, n_threads)
+        with Threads(n_threads) as threads:
+            yield from threads.map(one, enumerate(self.uncoded_pieces()))
 
     def mapped(
         self,
         encoding: Encoding | None = None,
         outcome: Outcome | None = None,
-        learned: Learned | None = None,
+        facts: TableFacts | None = None,
     ) -> Source:
         """The same rows encoded; no column is read that the asked-for encoded ones do not need.
 
@@ -146,21 +137,21 @@ class Source(ABC):
             What becomes of the inputs; None for the coded ones.
         outcome : Outcome, default=None
             What becomes of the numbers of classes; None for the target as it is.
-        learned : Learned, default=None
-            The levels and the classes that :meth:`learn` found; None for numbers throughout.
+        facts : TableFacts, default=None
+            The levels and the classes; None for numbers throughout.
 
         Returns
         -------
         source : Source
         """
-        return MappedSource(self, self.reading(encoding, outcome, learned))
+        return MappedSource(self, self.reading(encoding, outcome, facts))
 
     def reading(
-        self, encoding: Encoding | None, outcome: Outcome | None, learned: Learned | None
+        self, encoding: Encoding | None, outcome: Outcome | None, facts: TableFacts | None
     ) -> Reading:
         """How rows are read for :meth:`mapped`."""
-        levels = (None,) * self.n_features if learned is None else learned.levels
-        classes = None if learned is None else learned.classes
+        levels = (None,) * self.n_features if facts is None else facts.levels
+        classes = None if facts is None else facts.classes
         return Reading(self.names, levels, classes, encoding, outcome)
 
 
@@ -218,11 +209,11 @@ def checked(
     return chunk
 
 
-def anything(X: Any, names: tuple[str, ...] | None) -> None:
+def refuse_nothing(X: Any, names: tuple[str, ...] | None) -> None:
     """Inputs that are checked later."""
 
 
-def whole(
+def all_rows_if_few(
     source: Source, most: int, refused: Refused = refused_numbers
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
     """All rows as arrays; None if there are more than ``most``."""
@@ -279,14 +270,14 @@ class Reading:
         levels = tuple(self.levels[k] for k in columns)
         return columns, Reading(names, levels, self.classes, encoding, self.outcome)
 
-    def __call__(self, raw: Raw, piece: Any, first: int) -> Chunk:
+    def __call__(self, rows: UncodedRows, piece: Any, first: int) -> Chunk:
         """Rows of positive weight, encoded; an error names the piece and the row."""
         try:
-            X = coded(raw.X, self.levels) if self.levels else np.empty((raw.n_rows, 0))
-            chunk = Chunk(X, self._targets(raw.y), raw.weight)
+            X = coded(rows.X, self.levels) if self.levels else np.empty((rows.n_rows, 0))
+            chunk = Chunk(X, self._targets(rows.y), rows.weight)
         except ValueError as error:
             raise BadValue(f"{piece.name}: {error}") from None
-        refused = anything if self.encoding is None else self.encoding.refused
+        refused = refuse_nothing if self.encoding is None else self.encoding.refused
         chunk = checked(chunk, piece, first, self.names, refused)
         X, Y, weight = chunk.X, chunk.Y, chunk.weight
         if self.encoding is not None:
@@ -318,7 +309,7 @@ class MappedSource(Source):
 
     def pieces(self) -> Iterator[MappedPiece]:
         """The pieces of the other source."""
-        for piece in self._source.raw_pieces():
+        for piece in self._source.uncoded_pieces():
             yield MappedPiece(piece, self._reading)
 
 
@@ -326,7 +317,7 @@ class MappedSource(Source):
 class MappedPiece:
     """A piece of another source."""
 
-    piece: RawPiece
+    piece: UncodedPiece
     reading: Reading
 
     @property
@@ -340,6 +331,6 @@ class MappedPiece:
         if columns is not None:
             needed, reading = reading.take(columns)
         first = 0
-        for raw in self.piece.raw(needed):
-            yield reading(raw, self.piece, first)
-            first += raw.n_rows
+        for rows in self.piece.uncoded(needed):
+            yield reading(rows, self.piece, first)
+            first += rows.n_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.arrays import to_host
-from srff.data.encoding.frames import CATEGORY, NUMBER, column_names, columns_of, is_frame
+from srff.data.encoding.table_columns import CATEGORY, NUMBER, column_names, columns_of, is_frame
 from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Source
 
@@ -51,7 +51,7 @@ class BlockSource(Source):
         for number, row, X, y in self._pairs():
             yield ArrayPiece(*_numbers(X, y, number), None, row)
 
-    def raw_pieces(self) -> Iterator[FramePiece]:
+    def uncoded_pieces(self) -> Iterator[FramePiece]:
         """The blocks in order, as they are."""
         for _, row, X, y in self._pairs():
             yield FramePiece(X, y, None, f"rows {row} to {row + X.shape[0] - 1}")

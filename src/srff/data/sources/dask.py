@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Generic
 
 import numpy as np
 
-from srff.data.encoding.columns import Encoding, Outcome
-from srff.data.encoding.frames import BOOLEAN, CATEGORY, NUMBER, columns_of
+from srff._utils.threads import one_blas_thread
+from srff.data.encoding.columns import Encoding
+from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER, columns_of
 from srff.data.sources.arrays import ArrayPiece, FramePiece
-from srff.data.sources.base import Chunk, Raw, Reading, Source
-
-if TYPE_CHECKING:
-    from srff.data.sources.learning import Learned
+from srff.data.sources.base import Chunk, PieceWork, Reading, Result, Source, UncodedRows
+from srff.data.sources.dask_graph import gathered, on_partitions
+from srff.data.sources.facts import TableFacts
 
 Partition = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Inputs, targets and weights of one partition."""
@@ -76,7 +78,7 @@ class DaskSource(Source):
             self.n_targets = max(len(_names(y)), 1)
         self._check_kinds()
         self._all: list[Any] | None = None
-        self._raw: tuple[list[int] | None, list[Any]] | None = None
+        self._uncoded: tuple[list[int] | None, list[Any]] | None = None
 
     def _check_kinds(self) -> None:
         """Refuse columns that are neither numbers nor categories."""
@@ -129,11 +131,11 @@ class DaskSource(Source):
         self,
         encoding: Encoding | None = None,
         outcome: Outcome | None = None,
-        learned: Learned | None = None,
+        facts: TableFacts | None = None,
     ) -> DaskSource:
         """The same partitions, encoded by whoever reads them: see :meth:`Source.mapped`."""
         source = copy.copy(self)
-        reading = self.reading(encoding, outcome, learned)
+        reading = self.reading(encoding, outcome, facts)
         source._reading, source._all = reading, None
         source.n_features, source.names = reading.n_features, reading.encoded_names
         if outcome is not None:
@@ -148,24 +150,33 @@ class DaskSource(Source):
             self._all = self._delayed(None)
         return self._all
 
-    def raw_partitions(self, columns: np.ndarray | None = None) -> list[Any]:
-        """Each partition as a delayed :class:`Raw`."""
+    def uncoded_partitions(self, columns: np.ndarray | None = None) -> list[Any]:
+        """Each partition as a delayed :class:`UncodedRows`."""
         from dask.delayed import delayed
 
         asked = None if columns is None else columns.tolist()
-        if self._raw is None or self._raw[0] != asked:
-            work = delayed(raw_partition, pure=False)
+        if self._uncoded is None or self._uncoded[0] != asked:
+            work = delayed(uncoded_partition, pure=False)
             each = enumerate(self._arrays(columns))
-            self._raw = asked, [work(number, *arrays) for number, arrays in each]
-        return self._raw[1]
+            self._uncoded = asked, [work(number, *arrays) for number, arrays in each]
+        return self._uncoded[1]
 
     def pieces(self) -> Iterator[DaskPiece]:
         """The partitions, each computed when it is read."""
         return (DaskPiece(k, self) for k in range(len(self.partitions())))
 
-    def raw_pieces(self) -> Iterator[DaskPiece]:
+    def uncoded_pieces(self) -> Iterator[DaskPiece]:
         """The partitions as they are."""
         return (DaskPiece(k, self) for k in range(self._X.npartitions))
+
+    def over_pieces(
+        self, work: PieceWork[Result], columns: np.ndarray | None, n_threads: int = 1
+    ) -> Iterator[Result]:
+        """By the workers, where there are any: see :meth:`Source.over_pieces`."""
+        if self.client is None:
+            return super().over_pieces(work, columns, n_threads)
+        partitions = self.uncoded_partitions(columns)
+        return on_partitions(self.client, PartitionWork(work), partitions)
 
     def _delayed(self, columns: np.ndarray | None) -> list[Any]:
         from dask.delayed import delayed
@@ -226,18 +237,16 @@ class DaskPiece:
         X, Y, weight = self._computed(self._source.partitions()[self._number])
         return ArrayPiece(X, Y, weight, 0, self.name).chunks(columns)
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows as they are, computed now."""
-        raw = self._computed(self._source.raw_partitions(columns)[self._number])
-        return FramePiece(raw.X, raw.y, raw.weight, self.name).raw()
+        rows = self._computed(self._source.uncoded_partitions(columns)[self._number])
+        return frame_piece(rows, self._number).uncoded()
 
     def _computed(self, work: Any) -> Any:
         client = self._source.client
         if client is None:
             # Threads of the caller compute partitions side by side already.
             return work.compute(scheduler="synchronous")
-        from srff.data.engines.cluster import gathered
-
         return gathered(client, work)
 
 
@@ -246,7 +255,25 @@ def partition_name(number: int) -> str:
     return f"partition {number}"
 
 
-def raw_partition(number: int, X: Any, y: Any, weight: Any) -> Raw:
+def frame_piece(rows: UncodedRows, number: int) -> FramePiece:
+    """A partition as a piece."""
+    return FramePiece(rows.X, rows.y, rows.weight, partition_name(number))
+
+
+@dataclass(frozen=True)
+class PartitionWork(Generic[Result]):
+    """What a worker does with a partition that need not be numbers."""
+
+    work: PieceWork[Result]
+
+    def __call__(self, rows: UncodedRows, number: int) -> Result:
+        """The result of one partition."""
+        piece = frame_piece(rows, number)
+        with one_blas_thread():
+            return self.work(piece.uncoded(), piece, number)
+
+
+def uncoded_partition(number: int, X: Any, y: Any, weight: Any) -> UncodedRows:
     """One partition as it is; ``y`` and ``weight`` may be names of columns of ``X``."""
     name = partition_name(number)
     named = [n for n in (*_names(y), weight) if isinstance(n, str)]
@@ -261,14 +288,14 @@ def raw_partition(number: int, X: Any, y: Any, weight: Any) -> Raw:
         if other is not None and other.shape[0] != inputs.shape[0]:
             rows = f"X has {inputs.shape[0]} rows, {what} has {other.shape[0]}"
             raise ValueError(f"{name}: {rows}.")
-    return Raw(inputs, target, w)
+    return UncodedRows(inputs, target, w)
 
 
 def partition(number: int, X: Any, y: Any, weight: Any) -> Partition:
     """One partition of numbers as arrays."""
-    name, raw = partition_name(number), raw_partition(number, X, y, weight)
-    inputs, target = _numbers(raw.X, name, "X"), _numbers(raw.y, name, _target_name(y))
-    return inputs, target.astype(np.float64), raw.weight
+    name, rows = partition_name(number), uncoded_partition(number, X, y, weight)
+    inputs, target = _numbers(rows.X, name, "X"), _numbers(rows.y, name, _target_name(y))
+    return inputs, target.astype(np.float64), rows.weight
 
 
 class ReadPartition:
@@ -279,9 +306,8 @@ class ReadPartition:
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any) -> Partition:
         """The arrays."""
-        raw = raw_partition(number, X, y, weight)
-        piece = FramePiece(raw.X, raw.y, raw.weight, partition_name(number))
-        chunk = self._reading(raw, piece, 0)
+        rows = uncoded_partition(number, X, y, weight)
+        chunk = self._reading(rows, frame_piece(rows, number), 0)
         return chunk.X, chunk.Y, chunk.weight
 
 

@@ -1,124 +1,184 @@
-"""Files that pyarrow reads: Parquet, CSV, Arrow; one, many, a folder or a pattern."""
+"""Tables in files, and their rows for a fit: Parquet, csv, Arrow; one file or many."""
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from srff.data.encoding.frames import CATEGORY, NUMBER, arrow_kind
-from srff.data.sources.base import CHUNK_ROWS, Chunk, Raw, Source
-
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".arrow": "ipc",
-    ".ipc": "ipc",
-    ".feather": "ipc",
-}
-BUFFER_BYTES = 2**16
-"""Bytes of a column of a Parquet file that are read at a time."""
+from srff._utils.text import listed, shown
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
+from srff.data.sources.base import Chunk, Source, UncodedRows
+from srff.data.sources.batches import Batches, complete_rows, matrix, numbers
+from srff.data.sources.csv_file import CsvFile
+from srff.data.sources.files import expanded, file_format, file_state
+from srff.data.sources.table_file import (
+    FilePiece,
+    TableError,
+    TableFile,
+    TextAmongNumbers,
+    TypedFile,
+)
 
 Rows = TypeVar("Rows")
 
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_PLURAL = {NUMBER: "numbers", BOOLEAN: "true and false", CATEGORY: "text"}
+
+
+def open_table(paths: Any, label: str | None = None) -> Table:
+    """The table of a path, a folder, a pattern or a list of such; ``label`` as errors call it."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError("Reading tables needs pyarrow: pip install 'srff[data]'.") from None
+    return Table([_open_file(path, label or path) for path in expanded(paths)])
+
+
+def _open_file(path: str, label: str) -> TableFile:
+    if file_state(path)[0] == 0:
+        raise TableError(f"{label}: the file is empty.")
+    kind = file_format(path)
+    return CsvFile(path, label) if kind == "csv" else TypedFile(path, label, kind)
+
+
+class Table:
+    """One file or many with the same columns, in any order of them.
+
+    A column of text files is one of text if it is so in any of them.
+    """
+
+    def __init__(self, files: list[TableFile]) -> None:
+        self.files = files
+        self.names = files[0].names
+        self.label = files[0].label if len(files) == 1 else f"{files[0].label} and others"
+        self.read_as_text([name for name in self.names if CATEGORY in self._kinds(name)])
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, where the files tell it."""
+        counts = [file.n_rows for file in self.files]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def unfit(self, name: str) -> str | None:
+        """Why a column's values are neither numbers nor categories; None if they are."""
+        found = next((file.unfit[name] for file in self.files if name in file.unfit), None)
+        if found is None and len(kinds := self._kinds(name)) > 1:
+            return f"it holds {listed(sorted(_PLURAL[kind] for kind in kinds))} in different files"
+        return found
+
+    def kind(self, name: str) -> str:
+        """What a column is read as: see :mod:`srff.data.encoding.table_columns`."""
+        return next(iter(self._kinds(name)), NUMBER)
+
+    def _kinds(self, name: str) -> list[str]:
+        return list(dict.fromkeys(file.kind(name) for file in self.holders(name)))
+
+    def holders(self, name: str) -> list[TableFile]:
+        """The files that tell what a column holds: one without values there holds anything."""
+        import pyarrow as pa
+
+        there = [file for file in self.files if name in file.types]
+        return [file for file in there if not pa.types.is_null(file.types[name])]
+
+    def read_as_text(self, names: list[str]) -> None:
+        """Take columns of text files for text, though their first rows look like numbers."""
+        for file in self.files:
+            if isinstance(file, CsvFile):
+                file.read_as_text(names)
+
+    def example(self, name: str) -> str:
+        """What a column holds, in words."""
+        shows = next((f.examples[name] for f in self.files if name in f.examples), None)
+        return f"it holds {_PLURAL[self.kind(name)]}" + (f" such as {shows}" if shows else "")
+
+    def pieces(self) -> Iterator[FilePiece]:
+        """The pieces of all files; an error if one has changed."""
+        for file in self.files:
+            yield from file.pieces()
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        """The rows of some columns, in order."""
+        for piece in self.pieces():
+            yield from piece.batches(columns)
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse a table without these columns, or with several of a name."""
+        for file in self.files:
+            missing = [shown(name) for name in columns if name not in file.names]
+            if missing:
+                raise TableError(f"{file.label}: there is no column {listed(missing, last='or')}.")
+            for name in columns:
+                if file.names.count(name) > 1:
+                    raise TableError(
+                        f"{file.label}: there is more than one column {shown(name)}; rename them."
+                    )
 
 
 class TableSource(Source):
-    """Tables in files, all with the same columns, in any order of them.
+    """The rows of tables in files, all with the same columns, in any order of them.
 
-    ``target`` is the name of the target's column, or a list of such.  Text is read by
-    :meth:`learn` and :meth:`mapped`; :meth:`pieces` are of numbers alone.
+    ``paths`` may be a :class:`Table` that is open already.  ``target`` is the name of the target's
+    column, or a list of such; ``inputs`` are all other columns of the first file where they are
+    not given.  Rows that have no value in one of the ``complete`` columns are left out.  Text is
+    read by :meth:`over_pieces` and :meth:`mapped`; :meth:`pieces` are of numbers alone.
     """
 
-    def __init__(self, paths: Any, target: str | Sequence[str], weight: str | None = None) -> None:
-        self._files = [(path, file_state(path)) for path in expanded(paths)]
-        self._targets = (target,) if isinstance(target, str) else tuple(target)
-        self.n_targets, self._weight = len(self._targets), weight
-        self._types: dict[str, tuple[str, Any]] = {}
-        self._pieces: list[TablePiece] = []
-        dataset = _import_dataset()
-        counts: list[int | None] = []
-        for path, _ in self._files:
-            if os.path.getsize(path) == 0:
-                raise ValueError(f"{path}: the file is empty.")
-            kind = file_format(path)
-            try:
-                table = dataset.dataset(path, format=kind)
-                if kind == "csv":
-                    table = dataset.dataset(path, format=_numbers_as_double(table.schema))
-                fragments = list(table.get_fragments())
-                schema = table.schema
-            except (OSError, ValueError) as error:
-                raise ValueError(f"{path}: cannot be read as {kind}: {error}") from None
-            self._check(path, schema)
-            for fragment in fragments:
-                counts.append(fragment.count_rows() if kind != "csv" else None)
-                groups: list[tuple[str, Any]] = [(path, Scanned(fragment))]
-                if kind == "parquet":
-                    metadata = fragment.metadata
-                    groups = [
-                        (f"{path}, row group {number}", RowGroup(path, metadata, number))
-                        for number in range(metadata.num_row_groups)
-                    ]
-                for name, batches in groups:
-                    assert self.names is not None
-                    piece = TablePiece(
-                        name, batches, self.names, self._targets, weight, self._dtype
-                    )
-                    self._pieces.append(piece)
-        self.n_rows = None if None in counts else sum(c for c in counts if c is not None)
-
-    def _check(self, path: str, schema: Any) -> None:
-        """The columns of the first file are the inputs; any other file must have them all."""
+    def __init__(
+        self,
+        paths: Any,
+        target: str | Sequence[str],
+        weight: str | None = None,
+        *,
+        inputs: Sequence[str] | None = None,
+        complete: Sequence[str] = (),
+    ) -> None:
         import pyarrow as pa
 
-        if self.names is None:
-            taken = {*self._targets, self._weight}
-            self.names = tuple(name for name in schema.names if name not in taken)
-            self.n_features = len(self.names)
-            single = all(schema.field(n).type == pa.float32() for n in self.names)
-            self._dtype = np.dtype(np.float32 if single else np.float64)
-            if not self.names:
-                raise ValueError(f"{path}: there is no column beside the target.")
-        for name in (*self.names, *self._targets, *([self._weight] if self._weight else [])):
-            if schema.names.count(name) != 1:
-                found = "more than one column" if name in schema.names else "no column"
-                raise ValueError(f"{path}: there is {found} {name!r}.")
-            dtype = schema.field(name).type
-            kind = arrow_kind(dtype)
-            if kind == str(dtype) or (kind == CATEGORY and name == self._weight):
-                raise ValueError(f"{path}: column {name!r} holds {dtype}, not numbers.")
-            if pa.types.is_null(dtype):
-                continue  # a column without values is of any kind
-            before = self._types.setdefault(name, (kind, f"{path}: column {name!r} holds {dtype}"))
-            if (kind == CATEGORY) != (before[0] == CATEGORY):
-                accepted = "text" if before[0] == CATEGORY else "numbers"
-                raise ValueError(f"{path}: column {name!r} holds {dtype}, not {accepted}.")
+        table = self._table = paths if isinstance(paths, Table) else open_table(paths)
+        self._targets = (target,) if isinstance(target, str) else tuple(target)
+        self._weight, self._complete = weight, complete
+        taken = [*self._targets, *([weight] if weight else [])]
+        names = [name for name in table.names if name not in taken] if inputs is None else inputs
+        if not names:
+            raise ValueError(f"{table.files[0].label}: there is no column beside the target.")
+        self._needed = [*names, *taken]
+        table.check_columns(self._needed)
+        self._check_kinds()
+        self.names, self.n_features, self.n_targets = tuple(names), len(names), len(self._targets)
+        self.n_rows = None if complete else table.n_rows
+        single = all(file.types[name] == pa.float32() for file in table.files for name in names)
+        self._dtype = np.dtype(np.float32 if single else np.float64)
+
+    def _check_kinds(self) -> None:
+        """Refuse columns that are neither numbers nor categories, or are both."""
+        for file in self._table.files:
+            for name in self._needed:
+                kind = file.kind(name)
+                if kind not in _PLURAL or (kind == CATEGORY and name == self._weight):
+                    raise ValueError(f"{_held(file, name)}, not numbers.")
+        for name in self._needed:
+            wanted = self._table.kind(name) == CATEGORY
+            for file in self._table.holders(name):
+                if (file.kind(name) == CATEGORY) != wanted:
+                    accepted = "text" if wanted else "numbers"
+                    raise ValueError(f"{_held(file, name)}, not {accepted}.")
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """By the types in the files."""
-        return self._kinds(self.names or ())
+        return tuple(map(self._table.kind, self.names or ()))
 
     @property
     def target_kinds(self) -> tuple[str, ...]:
         """By the types in the files."""
-        return self._kinds(self._targets)
-
-    def _kinds(self, names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(self._types[name][0] if name in self._types else NUMBER for name in names)
+        return tuple(map(self._table.kind, self._targets))
 
     def pieces(self) -> list[TablePiece]:
         """Row groups of Parquet files, whole files of other kinds; an error if there is text."""
-        self._refuse_text(self._types)
-        return self.raw_pieces()
+        self._refuse_text(self._needed)
+        return self.uncoded_pieces()
 
     def refuse_text_targets(self) -> None:
         """Raise an error that names file and column."""
@@ -126,57 +186,33 @@ class TableSource(Source):
 
     def _refuse_text(self, names: Iterable[str]) -> None:
         for name in names:
-            kind, where = self._types.get(name, (NUMBER, ""))
-            if kind == CATEGORY:
-                raise ValueError(f"{where}, not numbers.")
+            if self._table.kind(name) == CATEGORY:
+                raise ValueError(f"{_held(self._table.holders(name)[0], name)}, not numbers.")
 
-    def raw_pieces(self) -> list[TablePiece]:
+    def uncoded_pieces(self) -> list[TablePiece]:
         """The same, text or not."""
-        for path, state in self._files:
-            if file_state(path) != state:
-                raise ValueError(f"{path}: the file has changed since the fit began.")
-        return self._pieces
+        assert self.names is not None
+        made = []
+        for piece in self._table.pieces():
+            batches: Batches = piece.batches
+            if self._complete:
+                batches = complete_rows(batches, self._needed, self._complete)
+            columns = self.names, self._targets, self._weight
+            made.append(TablePiece(piece.name, batches, *columns, self._dtype))
+        return made
 
-
-@dataclass(frozen=True)
-class Scanned:
-    """A file as pyarrow's scanner gives it."""
-
-    fragment: Any = field(repr=False)
-
-    def __call__(self, columns: list[str]) -> Iterator[Any]:
-        """Batches of rows in these columns."""
-        # The caller's threads read pieces side by side already.
-        yield from self.fragment.to_batches(
-            columns=columns,
-            batch_size=CHUNK_ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-            use_threads=False,
+    def count(self) -> int:
+        """The number of rows, by a pass over them."""
+        none = np.zeros(0, dtype=np.intp)
+        self.n_rows = sum(
+            rows.n_rows for piece in self.uncoded_pieces() for rows in piece.uncoded(none)
         )
+        return self.n_rows
 
 
-@dataclass(frozen=True)
-class RowGroup:
-    """A row group of a Parquet file, decoded page by page.
-
-    pyarrow's scanner would hold several times the whole of it, however few rows it is asked for.
-    """
-
-    path: str
-    metadata: Any = field(repr=False)
-    number: int
-
-    def __call__(self, columns: list[str]) -> Iterator[Any]:
-        """Batches of rows in these columns, and perhaps in others."""
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(
-            self.path, metadata=self.metadata, buffer_size=BUFFER_BYTES, pre_buffer=False
-        ) as file:
-            yield from file.iter_batches(
-                CHUNK_ROWS, row_groups=[self.number], columns=columns, use_threads=False
-            )
+def _held(file: TableFile, name: str) -> str:
+    """What a column of a file holds, as an error begins."""
+    return f"{file.label}: column {name!r} holds {file.types[name]}"
 
 
 @dataclass(frozen=True)
@@ -184,9 +220,9 @@ class TablePiece:
     """A row group, or a file."""
 
     name: str
-    batches: Any = field(repr=False)
+    batches: Batches = field(repr=False)
     inputs: tuple[str, ...] = field(repr=False)
-    target: str | tuple[str, ...] = field(repr=False)
+    targets: tuple[str, ...] = field(repr=False)
     weight: str | None = field(repr=False)
     dtype: np.dtype = field(repr=False)
 
@@ -195,23 +231,20 @@ class TablePiece:
         inputs = self._inputs(columns)
 
         def chunk(batch: Any) -> Chunk:
-            X, Y = matrix(batch, inputs, self.dtype), matrix(batch, self._targets)
+            X, Y = matrix(batch, inputs, self.dtype), matrix(batch, self.targets)
             return Chunk(X, Y, self._weights(batch))
 
         return self._read(inputs, chunk)
 
-    def raw(self, columns: np.ndarray | None = None) -> Iterator[Raw]:
+    def uncoded(self, columns: np.ndarray | None = None) -> Iterator[UncodedRows]:
         """The rows as batches of pyarrow."""
         inputs = self._inputs(columns)
 
-        def raw(batch: Any) -> Raw:
-            return Raw(batch.select(inputs), batch.select(self._targets), self._weights(batch))
+        def uncoded(batch: Any) -> UncodedRows:
+            y = batch.select(list(self.targets))
+            return UncodedRows(batch.select(inputs), y, self._weights(batch))
 
-        return self._read(inputs, raw)
-
-    @property
-    def _targets(self) -> list[str]:
-        return [self.target] if isinstance(self.target, str) else list(self.target)
+        return self._read(inputs, uncoded)
 
     def _inputs(self, columns: np.ndarray | None) -> list[str]:
         return list(self.inputs if columns is None else [self.inputs[i] for i in columns])
@@ -220,100 +253,15 @@ class TablePiece:
         return numbers(batch, self.weight) if self.weight else None
 
     def _read(self, inputs: list[str], made: Callable[[Any], Rows]) -> Iterator[Rows]:
-        wanted = [*inputs, *self._targets, *([self.weight] if self.weight else [])]
+        wanted = [*inputs, *self.targets, *([self.weight] if self.weight else [])]
         try:
             for batch in self.batches(wanted):
                 if batch.num_rows:
                     yield made(batch)
+        except TextAmongNumbers as error:
+            what = f"column {shown(error.column)}: {error.reason}"
+            raise ValueError(f"{self.name}: cannot be read: {what}.") from None
+        except TableError:
+            raise
         except (OSError, ValueError) as error:
-            if type(error) is ValueError and str(error).startswith(self.name):
-                raise
             raise ValueError(f"{self.name}: cannot be read: {error}") from None
-
-
-def _numbers_as_double(schema: Any) -> Any:
-    """The csv format with whole numbers as floats, and text that is empty or NA as missing.
-
-    pyarrow takes a column's type from the first rows: later ones may have a fraction, and a column
-    without values there may have some.
-    """
-    import pyarrow as pa
-    from pyarrow import csv, dataset
-
-    t = pa.types
-    types = {f.name: pa.float64() for f in schema if t.is_integer(f.type) or t.is_null(f.type)}
-    options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-    return dataset.CsvFileFormat(convert_options=options)
-
-
-def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
-    """A column of a batch as NumPy numbers; missing values as NaN."""
-    import pyarrow as pa
-
-    column = batch.column(batch.schema.get_field_index(name))
-    kind = pa.float32() if dtype == np.float32 else pa.float64()
-    if column.type != kind:
-        column = column.cast(kind, safe=False)
-    return column.to_numpy(zero_copy_only=False)
-
-
-def matrix(batch: Any, names: Sequence[str], dtype: Any = np.float64) -> np.ndarray:
-    """Some columns of a batch as a matrix, column by column."""
-    X = np.empty((batch.num_rows, len(names)), dtype=dtype, order="F")
-    for i, name in enumerate(names):
-        X[:, i] = numbers(batch, name, dtype)
-    return X
-
-
-def _import_dataset() -> Any:
-    try:
-        import pyarrow.dataset
-    except ImportError:
-        raise ImportError("Reading files needs pyarrow: pip install 'srff[data]'.") from None
-    return pyarrow.dataset
-
-
-def expanded(paths: Any) -> list[str]:
-    """Files in a fixed order from a path, a folder, a pattern or a list of such."""
-    if isinstance(paths, list | tuple):
-        return [file for path in paths for file in expanded(path)]
-    path = os.fspath(paths)
-    if os.path.isdir(path):
-        files = [str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p)]
-    elif glob.has_magic(path) and not os.path.exists(path):
-        files = [p for p in glob.glob(path, recursive=True) if os.path.isfile(p)]
-    else:
-        files = [path]
-    if not files:
-        raise FileNotFoundError(f"{path}: there is no Parquet, CSV or Arrow file here.")
-    return sorted(files)
-
-
-def _is_table(path: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in path.parts[-1:])
-    return not hidden and _kind(str(path)) is not None
-
-
-def _kind(path: str) -> str | None:
-    stem, extension = os.path.splitext(path.lower())
-    if extension in COMPRESSED:
-        extension = os.path.splitext(stem)[1]
-    return FORMATS.get(extension)
-
-
-def file_format(path: str) -> str:
-    """What pyarrow calls a file of this name; an error if it knows none."""
-    kind = _kind(path)
-    if kind is None:
-        accepted = ", ".join(FORMATS)
-        raise ValueError(f"{path}: unknown kind of file; known are {accepted}.")
-    return kind
-
-
-def file_state(path: str) -> tuple[int, int]:
-    """What tells a file that was written anew."""
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise FileNotFoundError(f"{path}: {error.strerror or error}.") from None
-    return status.st_size, status.st_mtime_ns

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from srff._utils import parameters
 from srff.core.kernels import Gaussian, Laplace, Matern, get_kernel
 from srff.core.losses import LOSSES, Logistic, Loss, Multinomial, Pinball, Poisson, Squared
-from srff.data.encoding.columns import HOWS
+from srff.data.encoding.learning import HOWS
 from srff.data.engines import parse_memory
 from srff.estimators.selector import INPUTS, MISSING, REFINEMENTS, SOLVERS
 from srff.export.format.container import Refused, check_keys, mapping, shown

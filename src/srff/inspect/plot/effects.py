@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CURVE, SURFACE = 40, 15
 """Values of a variable at which a curve and a surface are computed."""
 
-MOST_LEVELS = 12
+DRAWN_LEVELS = 12
 """Levels of a category that are drawn: the most frequent."""
 
 MANY_LEVELS = 6
@@ -329,7 +329,7 @@ def _drawn_codes(codes: np.ndarray, n_values: int) -> np.ndarray:
     """Levels that are drawn, the most frequent, the number after the last for missing ones."""
     codes = np.where(np.isnan(codes), n_values - 1, codes)
     seen = codes[codes != UNSEEN].astype(np.intp)
-    frequent = np.argsort(-np.bincount(seen, minlength=n_values), kind="stable")[:MOST_LEVELS]
+    frequent = np.argsort(-np.bincount(seen, minlength=n_values), kind="stable")[:DRAWN_LEVELS]
     return np.where(np.isin(codes, frequent), codes, frequent[0])
 
 

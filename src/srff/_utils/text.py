@@ -1,0 +1,25 @@
+"""Names and lists as a sentence shows them."""
+
+from __future__ import annotations
+
+LONGEST = 400
+"""Characters of a line at most: other libraries like to quote whole lines of a file."""
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """A text of any kind as one line that a terminal can show."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 4].rstrip() + " ..."
+
+
+def shown(name: object) -> str:
+    """A column's name as an error shows it."""
+    return one_line(repr(name), 60)
+
+
+def listed(things: list[str], most: int = 8, last: str = "and") -> str:
+    """The first of some texts, and how many more there are."""
+    if len(things) > most:
+        things = [*things[:most], f"{len(things) - most} more"]
+    return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)

@@ -1,0 +1,248 @@
+"""Columns of the tables of NumPy, pandas, polars and pyarrow: what they hold, and their values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+
+NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
+"""What columns are read as; one of any other kind is refused by the name of its type."""
+
+
+class Column(Protocol):
+    """A column of some library's frame."""
+
+    @property
+    def kind(self) -> str:
+        """``"number"``, ``"boolean"`` or ``"category"``; else the name of what is not accepted."""
+
+    def numbers(self) -> np.ndarray:
+        """The values as float64, missing ones as NaN."""
+
+    def factorised(self) -> tuple[np.ndarray, list[Any]]:
+        """The distinct values, and for each row the number of its own; -1 for a missing one."""
+
+
+def is_frame(X: Any) -> bool:
+    """Whether this is a data frame of pandas or polars, or a record batch of pyarrow."""
+    return _library(X) is not None
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a frame's columns; None for an array."""
+    library = _library(X)
+    if library is None:
+        return None
+    return tuple(map(str, X.schema.names if library == "pyarrow" else X.columns))
+
+
+def _library(X: Any) -> str | None:
+    """The library of a data frame; none is imported that is not there already."""
+    for name, kind in (
+        ("pandas", "DataFrame"),
+        ("polars", "DataFrame"),
+        ("pyarrow", "RecordBatch"),
+    ):
+        frame = getattr(sys.modules.get(name), kind, None)
+        if frame is not None and isinstance(X, frame):
+            return name
+    return None
+
+
+def columns_of(X: Any, wanted: Sequence[int] | None = None) -> list[Column]:
+    """The columns of a frame or of an array of two dimensions, all or some."""
+    library = _library(X)
+    make: Any = {
+        "pandas": lambda k: PandasColumn(X.iloc[:, k]),
+        "polars": lambda k: PolarsColumn(X.to_series(k)),
+        "pyarrow": lambda k: ArrowColumn(X.column(k)),
+        None: lambda k: ArrayColumn(X[:, k]),
+    }[library]
+    return [make(k) for k in (range(X.shape[1]) if wanted is None else wanted)]
+
+
+@dataclass(frozen=True)
+class ArrayColumn:
+    """A column of an array: numbers, unless it is asked for as a category."""
+
+    values: np.ndarray
+
+    @property
+    def kind(self) -> str:
+        """Numbers; text and objects are read value by value."""
+        return NUMBER if self.values.dtype.kind in "biuf" else CATEGORY
+
+    def numbers(self) -> np.ndarray:
+        """The values as float64."""
+        return self.values.astype(np.float64)
+
+    def factorised(self) -> tuple[np.ndarray, list[Any]]:
+        """By NumPy's ``unique``, or by Python's equality for objects."""
+        if self.values.dtype.kind in "biufSU":
+            distinct, own = np.unique(self.values, return_inverse=True)
+            return own, distinct.tolist()
+        numbers: dict[Any, int] = {}
+        plain = (plain_value(value) for value in self.values.tolist())
+        own = np.array([-1 if p is None else numbers.setdefault(p, len(numbers)) for p in plain])
+        return own.astype(np.intp), list(numbers)
+
+
+@dataclass(frozen=True)
+class PandasColumn:
+    """A pandas Series of any kind of dtype."""
+
+    series: Any
+
+    @property
+    def kind(self) -> str:
+        """By the dtype; objects by what they are."""
+        import pandas as pd
+
+        t, dtype = pd.api.types, self.series.dtype
+        if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
+            return CATEGORY
+        if isinstance(dtype, pd.ArrowDtype):
+            return arrow_kind(dtype.pyarrow_dtype)
+        if dtype.kind == "O" and isinstance(dtype, np.dtype):
+            return _object_kind(self.series)
+        if t.is_bool_dtype(dtype):
+            return BOOLEAN
+        return NUMBER if t.is_numeric_dtype(dtype) and dtype.kind != "c" else str(dtype)
+
+    def numbers(self) -> np.ndarray:
+        """The values as float64, ``pd.NA`` and None as NaN."""
+        return np.asarray(self.series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def factorised(self) -> tuple[np.ndarray, list[Any]]:
+        """By pandas' ``factorize``."""
+        import pandas as pd
+
+        own, distinct = pd.factorize(self.series)
+        return own, list(distinct)
+
+
+def _object_kind(series: Any) -> str:
+    """What a pandas column of Python objects is read as."""
+    import pandas as pd
+
+    inferred = str(pd.api.types.infer_dtype(series, skipna=True))
+    if inferred in ("integer", "floating", "mixed-integer-float", "decimal", "empty"):
+        return NUMBER
+    if inferred in ("string", "boolean"):
+        return BOOLEAN if inferred == "boolean" else CATEGORY
+    odd = odd_object(series)
+    if odd is not None:
+        return f"objects of type {type(odd).__name__}"
+    return CATEGORY  # text and numbers, which the levels will not take together
+
+
+@dataclass(frozen=True)
+class PolarsColumn:
+    """A polars Series."""
+
+    series: Any
+
+    @property
+    def kind(self) -> str:
+        """By the data type."""
+        import polars as pl
+
+        dtype = self.series.dtype
+        if dtype == pl.Boolean:
+            return BOOLEAN
+        if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Object):
+            return CATEGORY
+        return NUMBER if dtype.is_numeric() or dtype == pl.Null else str(dtype)
+
+    def numbers(self) -> np.ndarray:
+        """The values as float64, null as NaN."""
+        import polars as pl
+
+        return np.asarray(self.series.cast(pl.Float64).to_numpy())
+
+    def factorised(self) -> tuple[np.ndarray, list[Any]]:
+        """By the ranks of distinct values."""
+        import polars as pl
+
+        series = self.series
+        if series.dtype == pl.Object:
+            return ArrayColumn(np.array(series.to_list(), dtype=object)).factorised()
+        if series.dtype in (pl.Categorical, pl.Enum):
+            series = series.cast(pl.String)
+        if series.dtype.is_float():
+            series = series.fill_nan(None)
+        own = series.rank("dense").cast(pl.Int64) - 1
+        distinct = series.drop_nulls().unique().sort()
+        return own.fill_null(-1).to_numpy(), distinct.to_list()
+
+
+@dataclass(frozen=True)
+class ArrowColumn:
+    """A pyarrow array."""
+
+    array: Any
+
+    @property
+    def kind(self) -> str:
+        """By the data type."""
+        return arrow_kind(self.array.type)
+
+    def numbers(self) -> np.ndarray:
+        """The values as float64, null as NaN."""
+        import pyarrow as pa
+
+        return np.asarray(self.array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+    def factorised(self) -> tuple[np.ndarray, list[Any]]:
+        """By a dictionary, the column's own if it has one."""
+        import pyarrow as pa
+
+        array = self.array
+        if not pa.types.is_dictionary(array.type):
+            array = array.dictionary_encode()
+        own = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return own, array.dictionary.to_pylist()
+
+
+def arrow_kind(dtype: Any) -> str:
+    """What a column of this pyarrow type is read as."""
+    import pyarrow as pa
+
+    t = pa.types
+    if any(is_(dtype) for is_ in (t.is_integer, t.is_floating, t.is_decimal, t.is_null)):
+        return NUMBER
+    if t.is_boolean(dtype):
+        return BOOLEAN
+    if t.is_dictionary(dtype):
+        return CATEGORY
+    texts = (t.is_string, t.is_large_string, t.is_string_view)
+    return CATEGORY if any(is_(dtype) for is_ in texts) else str(dtype)
+
+
+def plain_value(value: Any) -> str | bool | int | float | None:
+    """A value of any library as Python's own, by which it is the same level; None if missing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, Real | Decimal):
+        number = float(value)
+        return None if number != number else number
+    return str(value)
+
+
+def odd_object(values: Any) -> Any:
+    """The first value that is neither text nor a number, nor missing; None if there is none."""
+    accepted = str | Real | Decimal
+    odd = (v for v in values if not (isinstance(v, accepted) or plain_value(v) is None))
+    return next(odd, None)
