@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from srff.cli.errors import Debug, plain_errors
+from srff.cli.errors import plain_errors
+from srff.cli.options import Debug
 
 if TYPE_CHECKING:
     from srff.reproduction.demo import DemoResult

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from srff.cli.errors import Debug, Force, Json, Refusal, WrongUse, plain_errors
+from srff.cli.errors import Refusal, WrongUse, plain_errors
+from srff.cli.options import Debug, Force, Json
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
 Html = Annotated[
