@@ -55,7 +55,7 @@ def make_se1(n_samples: int = 1000, random_state: Any = None) -> Pair:
 
     Examples
     --------
-    >>> from srff.reproduction.datasets import SE1, make_se1
+    >>> from srff.datasets import SE1, make_se1
     >>> X, y = make_se1(100, random_state=0)
     >>> X.shape, SE1.relevant
     ((100, 18), (0, 2, 6, 7, 8))
@@ -82,7 +82,7 @@ def make_se2(n_samples: int = 1000, random_state: Any = None) -> Pair:
 
     Examples
     --------
-    >>> from srff.reproduction.datasets import SE2, make_se2
+    >>> from srff.datasets import SE2, make_se2
     >>> X, y = make_se2(100, random_state=0)
     >>> X.shape, SE2.relevant
     ((100, 100), (10, 11, 12, 13, 14))
@@ -112,7 +112,7 @@ def make_se3(n_samples: int = 1000, random_state: Any = None) -> Pair:
 
     Examples
     --------
-    >>> from srff.reproduction.datasets import SE3, make_se3
+    >>> from srff.datasets import SE3, make_se3
     >>> X, y = make_se3(20, random_state=0)
     >>> X.shape, SE3.noise_floor
     ((20, 1000), 0.0893)
