@@ -1,4 +1,4 @@
-"""What the commands can be asked: options that several share, and those of ``srff fit``."""
+"""Options that several commands share, and all that ``srff fit`` can be asked."""
 
 from __future__ import annotations
 
