@@ -173,7 +173,7 @@ def test_learners_see_the_chosen_variables_only(bench, monkeypatch):
     X = rng.standard_normal((400, 6))
     y = (X[:, 0] > 0).astype(int)
     parts = [(X[i], y[i]) for i in np.split(np.arange(400), [200, 250])]
-    draw = importlib.import_module("problems").Draw(*parts)
+    draw = importlib.import_module("problem").Draw(*parts)
     right, wrong = np.arange(6) == 0, np.arange(6) == 5
     for accuracy in (bench.learners.tree_accuracy, bench.learners.network_accuracy):
         assert accuracy(draw, right, 0) > 0.9

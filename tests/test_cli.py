@@ -519,7 +519,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(here, numbers, model, monkeypat
     assert refused(srff_("fit", "t.csv", "-t", "y"), 130, "nothing was written")
     result = srff_("fit", "t.csv", "-t", "y", "--checkpoint", "steps")
     assert refused(result, 130, "goes on from steps")
-    monkeypatch.setattr(srff.SRFFRegressor, "_fill", stopped)
+    monkeypatch.setattr(srff.SRFFRegressor, "_outputs_of", stopped)
     assert refused(srff_("predict", model, "t.csv", "-o", "p.csv"), 130, "nothing was written")
     assert os.listdir() == ["t.csv"]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from srff.core.candidate import Member, Candidate, validated
+from srff.core.candidate import Candidate, Member, validated
 from srff.core.features import random_features
 from srff.core.groups import Groups
 from srff.core.kernels import Gaussian

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from srff.cli import app
-from srff.reproduction import replicate, results, runner, show, tables
+from srff.reproduction import comparison, replicate, results, runner, show
 from srff.reproduction.published import METHODS, TABLES, Cell, PaperFigure, paper_figure
 from srff.reproduction.replicate import Outcome, Settings
 
@@ -127,7 +127,7 @@ def test_a_cell_whose_data_were_missing_is_tried_again():
     missing = outcome("Mean", math.nan, 0, "no data: nowhere", "RMN", 50000)
     cell = Cell("RMN", 50000, "Mean")
     assert list(runner.plan([cell], 1, [missing])) == [(cell, 0)]
-    summary = tables.summarise([missing, outcome("Mean", 1.0, 0, "ok", "RMN", 50000)])
+    summary = comparison.summarise([missing, outcome("Mean", 1.0, 0, "ok", "RMN", 50000)])
     assert summary.mean == 1.0
 
 
@@ -163,15 +163,15 @@ def test_a_worker_that_dies_is_an_outcome():
     ("mean", "expected"), [(0.25, "better"), (0.272, "same"), (0.274, "same"), (0.29, "worse")]
 )
 def test_the_verdict_is_two_standard_errors(mean, expected):
-    ours = tables.Summary(mean, 0.009, 30)
-    assert tables.verdict(ours, PaperFigure(0.272, 0.009)) == expected
+    ours = comparison.Summary(mean, 0.009, 30)
+    assert comparison.verdict(ours, PaperFigure(0.272, 0.009)) == expected
 
 
 def test_a_summary_is_the_mean_and_the_sample_standard_deviation():
-    summary = tables.summarise([outcome(rmse=r) for r in (0.2, 0.3, 0.4)])
+    summary = comparison.summarise([outcome(rmse=r) for r in (0.2, 0.3, 0.4)])
     assert (summary.mean, summary.replicates) == (pytest.approx(0.3), 3)
     assert summary.std == pytest.approx(0.1)
-    assert tables.summarise([]) is None
+    assert comparison.summarise([]) is None
 
 
 def test_tables_show_the_papers_figure_ours_and_what_could_not_run():
@@ -194,7 +194,7 @@ def test_scales_are_medians_beside_the_papers(tmp_path):
         for k, s in enumerate(scales)
         for n in (1000, 50000)
     ]
-    np.testing.assert_allclose(tables.median_scales(finished), 0.5)
+    np.testing.assert_allclose(comparison.median_scales(finished), 0.5)
     console = Console(record=True, width=120, file=io.StringIO())
     show.print_scales(console, finished)
     assert "1.198" in console.export_text(clear=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.core import objectives
-from srff.core.candidate import Member, Candidate, validated, constant_candidate
+from srff.core.candidate import Candidate, Member, constant_candidate, validated
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from methods import METHODS
 from methods.common import Fitted, rmse
-from problems import PROBLEMS, Draw, score
+from problem import Draw, score
+from problems import PROBLEMS
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from classification.learners import network_accuracy, tree_accuracy
 from classification.methods import METHODS
 from classification.problems import PROBLEMS
 from methods.common import Fitted
-from problems import Draw
+from problem import Draw
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 

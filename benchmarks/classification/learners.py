@@ -7,7 +7,7 @@ on the validation rows.
 from __future__ import annotations
 
 import numpy as np
-from problems import Draw
+from problem import Draw
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline

@@ -16,18 +16,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
 from classification.methods import METHODS
 from classification.problems import N_ASKED, PROBLEMS, ClassProblem
-from page import (
+from figures import draw_figures
+from page import facts, main
+from run import read
+from tables import (
     COST,
     SELECTION,
     Cells,
     Line,
     average,
     by_cell,
-    draw_figures,
     error_text,
-    facts,
     good,
-    main,
     number,
     pair_table,
     real_table,
@@ -36,7 +36,6 @@ from page import (
     table,
     values,
 )
-from run import read
 
 HERE = Path(__file__).resolve().parent
 FIGURES = {"error": "log_loss", "worst": "log_loss_prior", "floor": "log_loss_best"}

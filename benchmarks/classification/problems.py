@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from classification.tables import Table, read_table
-from problems import TEST_ROWS, Design, Draw, Pair, Problem, cut, normal, uniform
+from designs import Design, normal, uniform
+from problem import TEST_ROWS, Draw, Pair, Problem, cut
 from scipy.special import expit, softmax
 
 Probabilities = Callable[[np.ndarray], np.ndarray]

@@ -77,7 +77,7 @@ def tasks(numbers: tuple[int, ...]) -> Iterator[Row]:
 
 def rows(options: EngineOptions) -> Iterator[Row]:
     """A row for each kind of pass and each source."""
-    n, d = (100_000, 10) if options.quick else (1_000_000, 30)
+    n, d = (100_000, 20) if options.quick else (1_000_000, 30)
     X, y = draw(n, d, "float32")
     files = str(folder(n, d))
     s = Standardisation(Standardise(np.zeros(d), np.ones(d)), np.zeros(1), 1.0)

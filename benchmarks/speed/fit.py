@@ -143,9 +143,8 @@ def workers(spec: dict[str, Any]) -> Iterator[Callable[[str], Any] | None]:
         Client(cluster) as client,
     ):
         client.wait_for_workers(spec["workers"])
-        client.run(
-            __import__, "srff.data.engines.cluster"
-        )  # workers are ready before the clock runs
+        # Workers are ready before the clock runs.
+        client.run(__import__, "srff.data.engines.cluster")
         yield partial(dd.read_parquet, split_row_groups=PARTITION_PIECES)
 
 
@@ -174,31 +173,42 @@ class Stages:
         self._stage, self._since = stage, now
 
 
+def search_on_all_rows() -> None:
+    """Raise the numbers of rows that the default search is limited to."""
+    import srff.selection.recipe as recipe
+
+    for name in ("SEARCH_ROWS", "REFINE_ROWS"):
+        if not hasattr(recipe, name):
+            raise AttributeError(f"{recipe.__name__} has no {name}.")
+        setattr(recipe, name, 10**9)
+
+
+def ready(device: str) -> None:
+    """Start a GPU before the clock runs."""
+    if device.startswith("cuda"):
+        import torch
+
+        torch.zeros(1, device=device)
+        torch.cuda.reset_peak_memory_stats(device)
+
+
 def run(spec: dict[str, Any]) -> dict[str, Any]:
     """Fit, and say what it took."""
-    import srff.selection.recipe
     from srff import SRFFRegressor
 
     device = spec.get("device", "cpu")
     if spec.get("all_rows"):
-        for name in ("SEARCH_ROWS", "REFINE_ROWS"):
-            if not hasattr(srff.selection.recipe, name):
-                raise AttributeError(f"srff.selection.recipe has no {name}.")
-            setattr(srff.selection.recipe, name, 10**9)
+        search_on_all_rows()
     rows = data(spec)
-    (X, y), (X_test, y_test) = rows["train"], rows["test"]
-    if device.startswith("cuda"):
-        import torch
-
-        torch.zeros(1, device=device)  # the device is ready before the clock runs
-        torch.cuda.reset_peak_memory_stats(device)
+    X, y = rows["train"]
+    ready(device)
     clock = None
     if spec.get("profile"):
         from profiling import Clock
 
         clock = Clock()
         clock.install()
-    before, load, stages, begun = memory_mb("VmRSS"), Load(), Stages(), time.perf_counter()
+    before, load, stages = memory_mb("VmRSS"), Load(), Stages()
     model = SRFFRegressor(
         n_components=spec.get("D", "auto"),
         validation=rows.get("validation"),
@@ -213,30 +223,39 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         model.fit(X if collection is None else collection(X), y)
         seconds, other_load = time.perf_counter() - begun, load.cores()
     stages.enter("end")
-    if isinstance(X, str):
-        X_test = pd.DataFrame(X_test, columns=model.feature_names_in_)
     figures = {
         "status": "ok",
         "n": spec["n"] if isinstance(X, str) else X.shape[0],
-        "d": model.n_features_in_,
         "seconds": seconds,
         "other_load": round(other_load, 3),
         "data_mb": megabytes(X, y),
         "peak_mb": memory_mb("VmHWM") - before,
-        "n_passes": int(model.n_passes_),
-        "effective_passes": float(model.effective_passes_),
-        "kind": model.model_kind_,
-        "rmse": float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2))),
-        "rmse_mean": float(np.sqrt(np.mean((model.intercept_ - y_test) ** 2))),
-        "selected": " ".join(map(str, model.get_support(indices=True))),
-        "exact": model.get_support(indices=True).tolist() == rows["relevant"],
         "details": {stage: round(value, 4) for stage, value in stages.seconds.items()},
     }
     if clock is not None:
         figures["details"] = clock.shares(seconds)
     if device.startswith("cuda"):
+        import torch
+
         figures["device_mb"] = torch.cuda.max_memory_allocated(device) / 2**20
-    return figures
+    return figures | found(model, *rows["test"], rows["relevant"])
+
+
+def found(model: Any, X: np.ndarray, y: np.ndarray, relevant: list[int]) -> dict[str, Any]:
+    """What a fit came to, on test rows."""
+    if hasattr(model, "feature_names_in_"):
+        X = pd.DataFrame(X, columns=model.feature_names_in_)
+    selected = model.get_support(indices=True).tolist()
+    return {
+        "d": model.n_features_in_,
+        "n_passes": int(model.n_passes_),
+        "effective_passes": float(model.effective_passes_),
+        "kind": model.model_kind_,
+        "rmse": float(np.sqrt(np.mean((model.predict(X) - y) ** 2))),
+        "rmse_mean": float(np.sqrt(np.mean((model.intercept_ - y) ** 2))),
+        "selected": " ".join(map(str, selected)),
+        "exact": selected == relevant,
+    }
 
 
 if __name__ == "__main__":

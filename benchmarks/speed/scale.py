@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 from common import HERE, read
-from page import Row, good, integer, main, number, seconds, table, value, yes
+from page import main
 from scipy.optimize import nnls
+from tables import Row, good, integer, number, seconds, table, value, yes
 
 CORES = 2
 """Of the machine that the passes were taken on: more workers than these do not help."""

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from srff.cli.errors import Debug, Json, Quiet, WrongUse, plain_errors
+from srff.cli.errors import WrongUse, plain_errors
+from srff.cli.options import Debug, Json, Quiet
 
 PROBLEMS = {"se1": 5000, "se2": 1000, "se3": 1000, "friedman1": 1000}
 """The built-in problems, with the rows to learn from that the README's table has too."""

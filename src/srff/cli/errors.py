@@ -7,28 +7,12 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
 import typer
 
 from srff._utils.text import listed, one_line, shown
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
-TablePath = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        help="A csv, Parquet, Arrow or Feather file, a folder or a 'pattern*' of such; - for "
-        "csv on standard input.",
-    ),
-]
 
 
 class Refusal(Exception):

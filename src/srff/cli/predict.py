@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from srff._utils.text import listed, shown
-from srff.cli.errors import (
-    Debug,
-    Force,
-    Json,
-    Quiet,
-    Refusal,
-    TablePath,
-    WrongUse,
-    plain_errors,
-    say,
-)
+from srff.cli.errors import Refusal, WrongUse, plain_errors, say
+from srff.cli.options import Debug, Force, Json, Quiet, TablePath
 from srff.cli.report import Model, loaded
 
 if TYPE_CHECKING:

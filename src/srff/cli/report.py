@@ -7,29 +7,32 @@ from typing import Annotated, Any
 
 import typer
 
-from srff.cli.errors import Debug, Force, Json, Refusal, WrongUse, plain_errors
+from srff.cli.errors import Refusal, WrongUse, plain_errors
+from srff.cli.options import Debug, Force, Json
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write a page that stands alone too.")
+]
+Data = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Rows that the model was not fitted on: how good it is there, and how much each "
+        "variable is missed.",
+    ),
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option("--target", "-t", metavar="COL", help="The target's column in --data."),
 ]
 
 
 def report(
     model: Model,
     html: Html = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TABLE",
-            help="Rows that the model was not fitted on: how good it is there, and how much each "
-            "variable is missed.",
-        ),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option("--target", "-t", metavar="COL", help="The target's column in --data."),
-    ] = None,
+    data: Data = None,
+    target: Targets = None,
     force: Force = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -70,13 +73,14 @@ def report(
         if as_json:
             print_json(found | {"model": str(model)})
         else:
-            more = rows_of(found)
-            if found["n_components"] is not None:
-                more |= {
-                    "random features": str(found["n_components"]),
-                    "alpha": f"{found['alpha']:.3g}",
-                }
-            print_summary(found, more)
+            print_summary(found, rows_of(found) | _features(found))
+
+
+def _features(found: dict[str, Any]) -> dict[str, str]:
+    """Lines on the random features, of a model that has such."""
+    if found["n_components"] is None:
+        return {}
+    return {"random features": str(found["n_components"]), "alpha": f"{found['alpha']:.3g}"}
 
 
 def loaded(path: Path) -> Any:

@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from srff.reproduction.published import Cell
+    from srff.reproduction.replicate import Outcome
+
+FIGURE = "figure"
+"""The paper's figure of learned scales, beside its tables."""
+
+Tables = Annotated[
+    list[str] | None,
+    typer.Argument(help="se1-1k, se1, se2-1k, se2, se3, real, figure; all if none is named."),
+]
+Replicates = Annotated[int, typer.Option(min=1, help="Random replications of a cell.")]
+Methods = Annotated[
+    str | None, typer.Option(help="Comma-separated, such as Mean,RFF,SRFF; all if not given.")
+]
+Sizes = Annotated[
+    str | None, typer.Option(help="Comma-separated training sizes; all if not given.")
+]
+Device = Annotated[str, typer.Option(help="Where RFF and SRFF are fitted: cpu or cuda.")]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Replicates at a time; one a core, or one on a GPU.")
+]
+Out = Annotated[Path | None, typer.Option(help="Folder of the results file.")]
+Mining = Annotated[Path | None, typer.Option(help="Kaggle's csv of the mining data, for RMN.")]
+TimeLimit = Annotated[float | None, typer.Option(min=1, help="Most seconds for one replicate.")]
+MemoryLimit = Annotated[str, typer.Option(help="Most memory for Denovas.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="3 replicates, 5,000 rows, 25 iterations, 120 s each.")
+]
+
 
 def reproduce(
-    tables: Annotated[
-        list[str] | None,
-        typer.Argument(help="se1-1k, se1, se2-1k, se2, se3, real, figure; all if none is named."),
-    ] = None,
-    replicates: Annotated[int, typer.Option(min=1, help="Random replications of a cell.")] = 30,
-    methods: Annotated[
-        str | None, typer.Option(help="Comma-separated, such as Mean,RFF,SRFF; all if not given.")
-    ] = None,
-    sizes: Annotated[
-        str | None, typer.Option(help="Comma-separated training sizes; all if not given.")
-    ] = None,
-    device: Annotated[
-        str, typer.Option(help="Where RFF and SRFF are fitted: cpu or cuda.")
-    ] = "cpu",
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Replicates at a time; one a core, or one on a GPU.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the results file.")] = None,
-    mining: Annotated[
-        Path | None, typer.Option(help="Kaggle's csv of the mining data, for RMN.")
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(min=1, help="Most seconds for one replicate.")
-    ] = None,
-    memory_limit: Annotated[str, typer.Option(help="Most memory for Denovas.")] = "8GB",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="3 replicates, 5,000 rows, 25 iterations, 120 s each.")
-    ] = False,
+    tables: Tables = None,
+    replicates: Replicates = 30,
+    methods: Methods = None,
+    sizes: Sizes = None,
+    device: Device = "cpu",
+    jobs: Jobs = None,
+    out: Out = None,
+    mining: Mining = None,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = "8GB",
+    quick: Quick = False,
 ) -> None:
     """Run the paper's experiments and print its tables with ours beside them.
 
@@ -51,29 +65,26 @@ def reproduce(
 
       srff reproduce se3 --device cuda --out results
     """
-    from rich.console import Console
-
     from srff._utils.progress import reporting
     from srff._utils.threads import count_threads
     from srff.reproduction.published import METHODS, TABLES
     from srff.reproduction.replicate import Settings
     from srff.reproduction.runner import reproduce as run_all
-    from srff.reproduction.show import print_scales, print_table
 
     cores = count_threads(None)
     jobs = jobs or (cores if device == "cpu" else 1)
     out = out or Path("reproduction-quick" if quick else "reproduction")
-    asked = _choices("TABLE", tables or [*TABLES, "figure"], (*TABLES, "figure"))
+    asked = _choices("TABLE", tables or [*TABLES, FIGURE], (*TABLES, FIGURE))
     wanted = set(_choices("--methods", methods.split(",") if methods else METHODS, METHODS))
-    allowed = None if sizes is None else {int(n) for n in _numbers("--sizes", sizes)}
+    allowed = None if sizes is None else _numbers("--sizes", sizes)
     if quick:
         replicates, time_limit = min(replicates, 3), time_limit or 120.0
         allowed = {n for n in (1000, 5000) if allowed is None or n in allowed}
-    chosen = [TABLES[name] for name in asked if name in TABLES]
-    cells = [cell for table in chosen for cell in table.cells]
-    if "figure" in asked:
-        cells += [c for c in TABLES["se1"].cells if c.method == "SRFF" and c.n in (1000, 50000)]
-    cells = [c for c in cells if c.method in wanted and (allowed is None or c.n in allowed)]
+    cells = [
+        cell
+        for cell in _cells(asked)
+        if cell.method in wanted and (allowed is None or cell.n in allowed)
+    ]
     settings = Settings(
         device=device,
         n_jobs=max(1, cores // jobs),
@@ -81,20 +92,47 @@ def reproduce(
         memory_limit=memory_limit,
         max_iter=25 if quick else Settings.max_iter,
     )
+    with _plain_end(out), reporting(verbose=1) as report:
+        outcomes = run_all(
+            cells, replicates, settings, out, jobs=jobs, time_limit=time_limit, report=report
+        )
+    _show(asked, wanted, outcomes, out)
+
+
+def _cells(asked: list[str]) -> list[Cell]:
+    """The figures of the tables that were asked for."""
+    from srff.reproduction.published import TABLES
+
+    cells = [cell for name in asked if name in TABLES for cell in TABLES[name].cells]
+    if FIGURE in asked:
+        cells += [c for c in TABLES["se1"].cells if c.method == "SRFF" and c.n in (1000, 50000)]
+    return cells
+
+
+@contextmanager
+def _plain_end(out: Path) -> Iterator[None]:
+    """What a run that cannot go on says."""
     try:
-        with reporting(verbose=1) as report:
-            outcomes = run_all(
-                cells, replicates, settings, out, jobs=jobs, time_limit=time_limit, report=report
-            )
+        yield
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     except KeyboardInterrupt:
         typer.echo(f"Stopped; the same command goes on from {out / 'results.csv'}.", err=True)
         raise typer.Exit(130) from None
+
+
+def _show(asked: list[str], methods: set[str], outcomes: list[Outcome], out: Path) -> None:
+    """The tables that were asked for, and where the results are."""
+    from rich.console import Console
+
+    from srff.reproduction.published import TABLES
+    from srff.reproduction.show import print_scales, print_table
+
     console = Console()
-    for table in chosen:
-        print_table(console, table, outcomes, wanted)
-    if "figure" in asked:
+    for name in asked:
+        if name in TABLES:
+            print_table(console, TABLES[name], outcomes, methods)
+    if FIGURE in asked:
         print_scales(console, outcomes)
     console.print(f"Results: {out / 'results.csv'}", highlight=False)
 
@@ -111,10 +149,10 @@ def _choices(name: str, given: Iterable[str], accepted: tuple[str, ...]) -> list
     return [known[text.lower()] for text in asked]
 
 
-def _numbers(name: str, given: str) -> list[str]:
+def _numbers(name: str, given: str) -> set[int]:
     """Comma-separated whole numbers."""
     parts = [text.strip().replace("_", "") for text in given.split(",")]
     for text in parts:
         if not text.isdecimal():
             raise typer.BadParameter(f"{name}: {text!r} is not a whole number")
-    return parts
+    return {int(text) for text in parts}

@@ -81,6 +81,11 @@ class Outcome:
     version: str = __version__
     scales: str = ""
 
+    @property
+    def cell(self) -> Cell:
+        """The figure that it counts for."""
+        return Cell(self.problem, self.n, self.method)
+
     @classmethod
     def failed(cls, cell: Cell, replicate: int, status: str) -> Outcome:
         """The outcome of a replicate that gave no model."""

@@ -70,6 +70,6 @@ def _outcome(row: dict[str, str]) -> Outcome:
 def by_cell(outcomes: Iterable[Outcome]) -> dict[Cell, list[Outcome]]:
     """Outcomes gathered by cell, in the order of their replicates."""
     cells: dict[Cell, list[Outcome]] = {}
-    for o in sorted(outcomes, key=lambda o: o.replicate):
-        cells.setdefault(Cell(o.problem, o.n, o.method), []).append(o)
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.replicate):
+        cells.setdefault(outcome.cell, []).append(outcome)
     return cells

@@ -35,8 +35,8 @@ def plan(cells: Iterable[Cell], replicates: int, finished: Iterable[Outcome]) ->
     Data that were missing may have come: such a cell is tried again.
     """
     tried = [o for o in finished if not o.status.startswith("no data")]
-    done = {(Cell(o.problem, o.n, o.method), o.replicate) for o in tried}
-    hopeless = {Cell(o.problem, o.n, o.method) for o in tried if o.status != "ok"}
+    done = {(o.cell, o.replicate) for o in tried}
+    hopeless = {o.cell for o in tried if o.status != "ok"}
     unique = list(dict.fromkeys(cells))
     return deque(
         (cell, r)
@@ -63,7 +63,7 @@ def reproduce(
     """
     results.write_settings(folder, settings)
     tasks = plan(cells, replicates, results.read(folder))
-    total, done = len(tasks), 0
+    total = len(tasks)
     context = multiprocessing.get_context("spawn")
     workers = [_start(context, settings) for _ in range(min(jobs, len(tasks)))]
     try:
@@ -75,33 +75,38 @@ def reproduce(
             busy = [w for w in workers if w.task is not None]
             ready = wait([w.pipe for w in busy], timeout=1.0)
             for worker in busy:
-                assert worker.task is not None
-                if worker.pipe in ready:
-                    outcome = _receive(worker)
-                elif time_limit is not None and time.monotonic() - worker.begun > time_limit:
-                    outcome = Outcome.failed(*worker.task, f"time: over {time_limit:g} s")
-                else:
+                outcome = _outcome(worker, worker.pipe in ready, time_limit)
+                if outcome is None:
                     continue
                 results.append(folder, outcome)
-                cell, number = worker.task
                 worker.task = None
                 if outcome.status != "ok":
-                    done += sum(task[0] == cell for task in tasks)
-                    tasks = deque(task for task in tasks if task[0] != cell)
+                    tasks = deque(task for task in tasks if task[0] != outcome.cell)
                 if outcome.status.startswith(("time", "crash")):
                     _stop(worker)
                     workers[workers.index(worker)] = _start(context, settings)
-                done += 1
-                message = f"{cell.problem} n={cell.n:,} {cell.method} replicate {number}"
-                report(Progress("reproduce", done, total, f"{message}: {_shown(outcome)}"))
+                done = total - len(tasks) - sum(w.task is not None for w in workers)
+                report(Progress("reproduce", done, total, _shown(outcome)))
     finally:
         for worker in workers:
             _stop(worker)
     return results.read(folder)
 
 
+def _outcome(worker: _Worker, ready: bool, time_limit: float | None) -> Outcome | None:
+    """What a busy worker has come to; None while it may go on."""
+    assert worker.task is not None
+    if ready:
+        return _receive(worker)
+    if time_limit is not None and time.monotonic() - worker.begun > time_limit:
+        return Outcome.failed(*worker.task, f"time: over {time_limit:g} s")
+    return None
+
+
 def _shown(outcome: Outcome) -> str:
-    return f"{outcome.rmse:.4g}" if outcome.status == "ok" else outcome.status[:40]
+    result = f"{outcome.rmse:.4g}" if outcome.status == "ok" else outcome.status[:40]
+    which = f"{outcome.problem} n={outcome.n:,} {outcome.method} replicate {outcome.replicate}"
+    return f"{which}: {result}"
 
 
 def _start(context: multiprocessing.context.SpawnContext, settings: Settings) -> _Worker:

@@ -9,13 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from srff.reproduction.comparison import failures, format_cell, median_scales, replicate_counts
 from srff.reproduction.datasets import SE1, SE2, SE3
 from srff.reproduction.published import SCALES_IN_TEXT, SPARSITY_FIGURE, TABLES, Cell, PaperTable
 from srff.reproduction.replicate import Outcome
 from srff.reproduction.results import by_cell
-from srff.reproduction.tables import failures, format_cell, median_scales, replicate_counts
 
 _COLOURS = {"better": "green", "same": "green", "worse": "yellow", "": "default"}
+_MARKS = {"better": "**<**", "same": "**=**", "worse": "**>**", "": ""}
 TRUTHS = {"SE1": SE1, "SE2": SE2, "SE3": SE3}
 
 
@@ -30,8 +31,7 @@ def print_table(
     )
     for problem, n in table.rows:
         texts = [format_cell(Cell(problem, n, m), cells) for m in columns]
-        label = f"{problem} {n:,}" if table.name == "real" else f"{n:,}"
-        shown.add_row(label, "paper", *[t[0] for t in texts])
+        shown.add_row(_label(table, problem, n), "paper", *[t[0] for t in texts])
         shown.add_row("", "ours", *[t[1] for t in texts])
         marks = [f"[{_COLOURS[t[2]]}]{t[2]}[/]" for t in texts]
         shown.add_row("", "", *marks, end_section=True)
@@ -40,6 +40,11 @@ def print_table(
     for line in failures(table, cells):
         console.print(line, style="dim", highlight=False, markup=False)
     console.print()
+
+
+def _label(table: PaperTable, problem: str, n: int) -> str:
+    """The head of a row: the training rows, and of which problem where a table has several."""
+    return f"{problem} {n:,}" if table.name == "real" else f"{n:,}"
 
 
 def print_scales(console: Console, outcomes: Iterable[Outcome]) -> None:
@@ -81,7 +86,6 @@ def scale_lines(cells: dict[Cell, list[Outcome]]) -> list[str]:
 
 def markdown(outcomes: Iterable[Outcome]) -> str:
     """Every table as Markdown."""
-    outcomes = list(outcomes)
     cells = by_cell(outcomes)
     parts = []
     for table in TABLES.values():
@@ -90,7 +94,7 @@ def markdown(outcomes: Iterable[Outcome]) -> str:
         parts.append("|---" * (len(table.methods) + 2) + "|")
         for problem, n in table.rows:
             texts = [format_cell(Cell(problem, n, m), cells) for m in table.methods]
-            label = f"{problem} {n:,}" if table.name == "real" else f"{n:,}"
+            label = _label(table, problem, n)
             parts.append(f"| {label} | paper | " + " | ".join(t[0] for t in texts) + " |")
             mine = [f"{t[1]} {_MARKS[t[2]]}".strip() for t in texts]
             parts.append("| | ours | " + " | ".join(mine) + " |")
@@ -100,9 +104,6 @@ def markdown(outcomes: Iterable[Outcome]) -> str:
     parts.append("### Learned scales\n")
     parts += [f"- {line}" for line in scale_lines(cells)]
     return "\n".join(parts) + "\n"
-
-
-_MARKS = {"better": "**<**", "same": "**=**", "worse": "**>**", "": ""}
 
 
 def draw_sparsity(outcomes: Iterable[Outcome], path: Path) -> None:

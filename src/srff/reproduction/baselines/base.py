@@ -8,7 +8,7 @@ checks, splits and the arithmetic of choosing are here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -22,6 +22,15 @@ from srff.paper.alpha_search import lowest
 
 N_CANDIDATES = 50
 """Length of the grids that are searched, the paper's."""
+
+
+class Split(NamedTuple):
+    """Rows to learn from, and rows to choose a candidate on."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_held: np.ndarray
+    y_held: np.ndarray
 
 
 class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
@@ -65,7 +74,7 @@ class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
         self._check_parameters()
         X, y = self._validate(X, y, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        self._fit(*self._split(X, y, rng), rng)
+        self._fit(self._split(X, y, rng), rng)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -83,19 +92,17 @@ class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._predict(validate_data(self, to_host(X), dtype=np.float64, reset=False))
 
-    def _split(
-        self, X: np.ndarray, y: np.ndarray, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Training inputs and target, validation inputs and target."""
+    def _split(self, X: np.ndarray, y: np.ndarray, rng: np.random.RandomState) -> Split:
+        """The rows of a fit: as given, or with some held out."""
         if self.validation is not None:
             if not isinstance(self.validation, tuple | list) or len(self.validation) != 2:
                 raise ValueError(f"validation={self.validation!r} must be None or a pair (X, y).")
-            return X, y, *self._validate(*self.validation, reset=False)
+            return Split(X, y, *self._validate(*self.validation, reset=False))
         held = np.zeros(X.shape[0], dtype=bool)
         if self._has_choices:
             keys = row_keys(X, y[:, None], key_multipliers(rng, X.shape[1]))
             held = split_rows(keys, None, DEFAULT_VALIDATION)
-        return X[~held], y[~held], X[held], y[held]
+        return Split(X[~held], y[~held], X[held], y[held])
 
     def _validate(self, X: Any, y: Any, **checks: Any) -> tuple[np.ndarray, np.ndarray]:
         """scikit-learn's checks of inputs and target; both come back as float64."""
@@ -108,15 +115,8 @@ class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
         """Refuse what the constructor was given wrongly."""
 
     @abstractmethod
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
-        """Fit candidates on ``X, y``, choose on ``X_held, y_held``, set ``selected_``."""
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        """Fit candidates on the training rows, choose on the others, set ``selected_``."""
 
     @abstractmethod
     def _predict(self, X: np.ndarray) -> np.ndarray:
@@ -154,15 +154,8 @@ class MeanBaseline(Baseline):
         tags.regressor_tags.poor_score = True
         return tags
 
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
-        self.intercept_ = float(y.mean())
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        self.intercept_ = float(rows.y.mean())
         self.selected_ = None
 
     def _predict(self, X: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@
 
 over the space H of a Gaussian kernel, with ``S f`` the values and ``D_a f`` the derivatives along
 variable ``a`` at the n rows.  The minimiser is ``f = S* alpha + D* beta``, a combination of the
-kernel and its derivatives at the rows; :mod:`srff.baselines.derivatives` has the matrices.
+kernel and its derivatives at the rows; the module ``derivatives`` has the matrices.
 
 Forward-backward splitting: half the gradient of the quadratic part is ``S*(S f - y) + tau nu f``,
 of Lipschitz constant ``eta = ||K|| / n + tau nu``, so that one step is::
@@ -38,7 +38,7 @@ from srff.core.bandwidth import neighbour_sigma
 from srff.core.features import Statistics
 from srff.data.engines import parse_memory
 from srff.data.moments import center_and_spread
-from srff.reproduction.baselines.base import Baseline, choose
+from srff.reproduction.baselines.base import Baseline, Split, choose
 from srff.reproduction.baselines.derivatives import (
     Function,
     ImplicitGram,
@@ -308,14 +308,8 @@ class Denovas(Baseline):
         parameters.check_choice("refit_width", self.refit_width, ("same", "selected"))
         parse_memory(self.memory_limit)
 
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        X, y, X_held, y_held = rows
         check_memory(X.shape, X_held.shape[0], self.matrices == "stored", self.memory_limit)
         self.center_, self.spread_, varies = center_and_spread(X)
         mean, scale = (float(p[0]) for p in center_and_spread(y[:, None])[:2])

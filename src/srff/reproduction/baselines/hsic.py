@@ -20,7 +20,7 @@ from sklearn.linear_model import lars_path_gram
 from srff._utils import parameters
 from srff.data.moments import center_and_spread
 from srff.estimators.rff import RFFRegressor
-from srff.reproduction.baselines.base import Baseline, choose
+from srff.reproduction.baselines.base import Baseline, Split, choose
 
 EXACT_ROWS = 2000
 """Up to this many rows ``block_size="auto"`` is one block of all rows."""
@@ -217,14 +217,8 @@ class HSICLasso(Baseline):
             parameters.check_integer("block_size", self.block_size, 2)
         parameters.check_integer("n_permutations", self.n_permutations, 1)
 
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        X, y, X_held, y_held = rows
         columns = np.column_stack([X, y])
         center, spread, _ = center_and_spread(columns)
         products = self._products((columns - center) / spread, rng)

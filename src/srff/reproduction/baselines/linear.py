@@ -21,6 +21,7 @@ from srff.paper.alpha_search import alpha_grid
 from srff.reproduction.baselines.base import (
     N_CANDIDATES,
     Baseline,
+    Split,
     choose,
     lambda_grid,
     squared_errors,
@@ -79,25 +80,17 @@ def lasso_supports(
 class _LinearBaseline(Baseline):
     """What the linear baselines share: standardised inputs inside, the user's units outside."""
 
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        X, y, X_held, y_held = rows
         center, spread, _ = center_and_spread(X)
         mean = y.mean()
         U, U_held = (X - center) / spread, (X_held - center) / spread
-        coef = self._choose(U, y - mean, U_held, y_held - mean)
+        coef = self._choose(Split(U, y - mean, U_held, y_held - mean))
         self.coef_ = coef / spread
         self.intercept_ = float(mean - center @ self.coef_)
 
     @abstractmethod
-    def _choose(
-        self, X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray
-    ) -> np.ndarray:
+    def _choose(self, rows: Split) -> np.ndarray:
         """Coefficients for centred data."""
 
     def _predict(self, X: np.ndarray) -> np.ndarray:
@@ -136,9 +129,8 @@ class RidgeBaseline(_LinearBaseline):
     array([7.])
     """
 
-    def _choose(
-        self, X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray
-    ) -> np.ndarray:
+    def _choose(self, rows: Split) -> np.ndarray:
+        X, y, X_held, y_held = rows
         path = ridge_by_validation(_statistics(X, y), X_held, y_held)
         self.alpha_ = float(path.alphas[path.chosen])
         self.path_ = {"alpha": path.alphas, "validation_error": np.sqrt(path.errors)}
@@ -181,9 +173,8 @@ class LassoBaseline(_LinearBaseline):
     array([2, 5])
     """
 
-    def _choose(
-        self, X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray
-    ) -> np.ndarray:
+    def _choose(self, rows: Split) -> np.ndarray:
+        X, y, X_held, y_held = rows
         whole = _statistics(X, y)
         lambdas, masks = lasso_supports(X, y, whole)
         _, first = np.unique(masks, axis=0, return_index=True)

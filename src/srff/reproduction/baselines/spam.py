@@ -22,7 +22,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from srff._utils import parameters
 from srff.data.moments import center_and_spread
-from srff.reproduction.baselines.base import Baseline, choose, lambda_grid, squared_errors
+from srff.reproduction.baselines.base import Baseline, Split, choose, lambda_grid, squared_errors
 
 RANK_TOLERANCE = 1e-6
 """Directions of a basis below this share of its largest singular value are not in the data."""
@@ -172,14 +172,8 @@ class SPAM(Baseline):
         parameters.check_integer("degree", self.degree, 1)
         _group_lasso()
 
-    def _fit(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        X_held: np.ndarray,
-        y_held: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
+        X, y, X_held, y_held = rows
         self.center_, self.spread_, _ = center_and_spread(X)
         mean, spread, _ = center_and_spread(y[:, None])
         self.intercept_, self.y_spread_ = float(mean[0]), float(spread[0])

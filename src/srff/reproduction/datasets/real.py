@@ -172,20 +172,7 @@ def load_real(
     >>> train, validation, test = split_real(rel, random_state=0)  # doctest: +SKIP
     """
     problem = REAL[check_choice("code", code, tuple(REAL))]
-    file = _find_file(problem, path)
-    if file is not None:
-        X, y, names = _read_file(problem, file)
-        source = f"the file {file}"
-    elif problem.openml_id is not None:
-        X, y, names = _fetch(problem, data_home)
-        source = f"OpenML, {_openml_text(problem)}, https://www.openml.org/d/{problem.openml_id}"
-    else:
-        raise FileNotFoundError(_where_to_get(problem, problem.file))
-    if not y.size:
-        raise ValueError(f"{source} has no rows.")
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        raise ValueError(f"{source} has missing or infinite values.")
-
+    (X, y, names), source = _obtained(problem, path, data_home)
     kept = independent_columns(X)
     dropped = [names[i] for i in range(len(names)) if i not in kept]
     if dropped:
@@ -304,6 +291,28 @@ def independent_columns(X: np.ndarray) -> np.ndarray:
             kept.append(int(j))
             Q = np.column_stack([Q, rest / size])
     return np.array(kept, dtype=np.intp)
+
+
+def _obtained(
+    problem: RealProblem,
+    path: str | os.PathLike[str] | None,
+    data_home: str | os.PathLike[str] | None,
+) -> tuple[Table, str]:
+    """The whole table, and where it came from."""
+    file = _find_file(problem, path)
+    if file is not None:
+        table, source = _read_file(problem, file), f"the file {file}"
+    elif problem.openml_id is not None:
+        table = _fetch(problem, data_home)
+        source = f"OpenML, {_openml_text(problem)}, https://www.openml.org/d/{problem.openml_id}"
+    else:
+        raise FileNotFoundError(_where_to_get(problem, problem.file))
+    X, y, _ = table
+    if not y.size:
+        raise ValueError(f"{source} has no rows.")
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise ValueError(f"{source} has missing or infinite values.")
+    return table, source
 
 
 def _find_file(problem: RealProblem, path: str | os.PathLike[str] | None) -> Path | None:

@@ -1,0 +1,148 @@
+"""Options that several commands share, and all that ``srff fit`` can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
+TablePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="A csv, Parquet, Arrow or Feather file, a folder or a 'pattern*' of such; - for "
+        "csv on standard input.",
+    ),
+]
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    auto = "auto"
+    regression = "regression"
+    classification = "classification"
+
+
+class Missing(StrEnum):
+    """What to do where values are missing."""
+
+    error = "error"
+    drop_rows = "drop-rows"
+    impute = "impute"
+
+
+Targets = Annotated[
+    list[str],
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COL",
+        help="The column to predict; may be given again for several targets of a regression.",
+    ),
+]
+ModelOut = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the model is written.")
+]
+TaskOption = Annotated[
+    Task, typer.Option(help="Predict a number or a class; auto: a class if the target is text.")
+]
+Loss = Annotated[
+    str | None,
+    typer.Option(help="Of a regression: squared, poisson, pinball or such as pinball:0.9."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS",
+        help="Columns kept or dropped together: 'a,b;c,d', or a JSON file of lists.",
+    ),
+]
+NFeatures = Annotated[
+    int | None,
+    typer.Option("--n-features", min=1, metavar="N", help="Keep so many variables or groups."),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or 'yes=3,no=1'."),
+]
+Weight = Annotated[str | None, typer.Option(metavar="COL", help="A column of row weights.")]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="A column that is not an input; may be given again."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse columns that cannot be inputs.")]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(help="Refuse missing values, leave out rows that have any, or fill them in."),
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Most memory beside the data, such as 500MB.")
+]
+Checkpoint = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Keep the steps here, to go on after a stop.")
+]
+Device = Annotated[str, typer.Option(help="cpu, or a PyTorch device such as cuda.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same model.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the estimator, such as n_components=100; may be given again.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What ``srff fit`` was asked for."""
+
+    table: str
+    targets: list[str]
+    out: Path
+    task: Task
+    loss: str | None
+    groups: str | None
+    n_features: int | None
+    class_weight: str | None
+    weight: str | None
+    drop: list[str]
+    strict: bool
+    missing: Missing
+    memory_limit: str | None
+    checkpoint: Path | None
+    device: str
+    seed: int
+    settings: list[str]
+    as_json: bool
+    force: bool
+    quiet: bool
+
+    @property
+    def taken(self) -> list[str]:
+        """The columns of the targets and of the weight."""
+        return [*self.targets, *([self.weight] if self.weight else [])]
+
+    @property
+    def impute(self) -> bool:
+        """Whether missing values are filled in."""
+        return self.missing == Missing.impute
+
+    @property
+    def if_stopped(self) -> str:
+        """What is said when the command is interrupted."""
+        if self.checkpoint is None:
+            return "Stopped; nothing was written."
+        return f"Stopped; the same command goes on from {self.checkpoint}."
