@@ -1,4 +1,4 @@
-"""A fitted model as an ONNX graph: how each estimator predicts, in standard operators.
+"""A fitted model as an ONNX graph: how it predicts, in standard operators.
 
 Columns are brought to a common scale in float64 whatever the type of the inputs: ``x - center``
 loses nothing there, where in float32 a column around a million would lose its last digits.
@@ -11,13 +11,10 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import BSpline, PPoly
 from sklearn.utils.validation import check_is_fitted
 
 from srff._utils import parameters
@@ -29,15 +26,6 @@ from srff.data.scaling import Quantile, Standardise, Transform
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.classifier import SRFFClassifier
 from srff.inspect.describe import names
-from srff.reproduction.baselines import (
-    SPAM,
-    Denovas,
-    HSICLasso,
-    LassoBaseline,
-    MeanBaseline,
-    RidgeBaseline,
-)
-from srff.reproduction.baselines.spam import FunctionBasis
 
 if TYPE_CHECKING:
     import onnx
@@ -81,9 +69,8 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
 
     Parameters
     ----------
-    model : estimator
-        A fitted :class:`srff.SRFFRegressor`, :class:`srff.SRFFClassifier`,
-        :class:`srff.RFFRegressor` or regressor of :mod:`srff.baselines`.
+    model : SRFFRegressor, SRFFClassifier or RFFRegressor
+        A fitted model.
     dtype : {"float32", "float64"}, default="float32"
         Type of the numbers that go in and come out.  With float32 the random features between them
         are in the precision of ``model.predict``: float32, or float64 for a model of few rows.
@@ -95,7 +82,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     graph : onnx.ModelProto
         Its metadata have the ``estimator``, the ``srff_version``, and as JSON lists
         ``feature_names`` and ``used_features``, the latter in the order of the inputs where each is
-        one, and ``model_kind``, ``inputs`` and ``classes`` where the model has them.
+        one; then ``model_kind``, ``inputs``, and the ``classes`` of a classifier.
 
     Notes
     -----
@@ -117,21 +104,20 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
     """
     onnx = _onnx()
     parameters.check_choice("dtype", dtype, DTYPES)
-    if _write.dispatch(type(model)) is _write.dispatch(object):
+    if not isinstance(model, RandomFeatureModel):
         what = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise TypeError(
-            f"model is {what}; to_onnx takes a fitted SRFFRegressor, SRFFClassifier, RFFRegressor "
-            "or regressor of srff.baselines."
+            f"model is {what}; to_onnx takes a fitted SRFFRegressor, SRFFClassifier or "
+            "RFFRegressor."
         )
     check_is_fitted(model)
-    columns = np.arange(model.n_features_in_)
     known = names(model)
     graph = Graph(np.dtype(dtype), known)
-    used = _write(model, graph, columns)
+    used = _write_model(graph, model)
     for message in graph.warnings:
         warnings.warn(message, UserWarning, stacklevel=2)
     about = (
-        f"{type(model).__name__} of srff {__version__}: reads {used.size} of {columns.size} "
+        f"{type(model).__name__} of srff {__version__}: reads {used.size} of {len(known)} "
         f"columns and predicts {' and '.join(port.name for port in graph.outputs)}."
     )
     opsets = [onnx.helper.make_opsetid("", OPSET)]
@@ -240,18 +226,11 @@ class Graph:
         )
 
 
-@singledispatch
-def _write(model: Any, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """Write how the model predicts; ``columns`` are its inputs' places in X.
+def _write_model(graph: Graph, model: Any) -> np.ndarray:
+    """Write how the model predicts; the columns that are read.
 
-    Returns the places of the columns that are read.
+    ``F = sqrt(2 / D) cos(U W + b) a + intercept``, and what is predicted from it.
     """
-    raise NotImplementedError
-
-
-@_write.register
-def _(model: RandomFeatureModel, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """``F = sqrt(2 / D) cos(U W + b) a + intercept``, and what is predicted from it."""
     used, encoding = model.columns_, model.encoding_
     source = used if encoding is None else encoding.source[used]
     _declare_outputs(graph, model)
@@ -266,17 +245,17 @@ def _(model: RandomFeatureModel, graph: Graph, columns: np.ndarray) -> np.ndarra
     dtype = np.promote_types(graph.dtype, model.block_dtype_)
     numeric = np.arange(used.size) if encoding is None else _numeric(encoding.take(used))
     _check_inputs(
-        graph, columns[source[numeric]], model.center_[used[numeric]], model.spread_[used[numeric]]
+        graph, source[numeric], model.center_[used[numeric]], model.spread_[used[numeric]]
     )
     if used.size == 1 and dtype == np.float64 and isinstance(input_map, Standardise):
         # onnxruntime takes a lone divisor into the product that follows, but rounds it to float32.
         input_map, W = Standardise(input_map.center, np.ones(1)), W / input_map.spread
     if encoding is None:
-        x = _write_columns(graph, columns[used])
+        x = _write_columns(graph, used)
     elif graph.inputs:
         x = _write_encoded(graph, model, encoding.take(used), np.unique(source))
     else:
-        x = _write_filled(graph, encoding.take(used), _write_columns(graph, columns[source]))
+        x = _write_filled(graph, encoding.take(used), _write_columns(graph, source))
     u = _write_transform(graph, x, input_map)
     u = graph.cast(u, "rounded_inputs", dtype, np.float64)
     T = graph.add("MatMul", "waves", u, graph.constant("frequencies", W, dtype))
@@ -287,7 +266,7 @@ def _(model: RandomFeatureModel, graph: Graph, columns: np.ndarray) -> np.ndarra
     F = graph.add("MatMul", "deviation", Z, graph.constant("coef", a, dtype))
     total = _write_total(graph, F, dtype, np.atleast_1d(model.intercept_))
     _write_prediction(graph, model, total)
-    return columns[np.unique(source)]
+    return np.unique(source)
 
 
 def _declare_outputs(graph: Graph, model: Any) -> None:
@@ -494,96 +473,11 @@ def _labels(classes: np.ndarray) -> np.ndarray:
     return labels
 
 
-@_write.register
-def _(model: MeanBaseline, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    return _write_constant(graph, model.intercept_)
-
-
-@_write.register(RidgeBaseline)
-@_write.register(LassoBaseline)
-def _(model: Any, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """``y = X w + intercept``."""
-    used = np.flatnonzero(model.coef_)
-    if not used.size:
-        return _write_constant(graph, model.intercept_)
-    _check_target(graph, np.ones(1), model.intercept_)  # how large X w is only X knows
-    x = _write_columns(graph, columns[used])
-    terms = graph.add("MatMul", "deviation", x, graph.constant("coef", model.coef_[used, None]))
-    _write_sum(graph, terms, np.float64, model.intercept_)
-    return columns[used]
-
-
-@_write.register
-def _(model: HSICLasso, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """The random features on what was selected."""
-    if model.model_ is None:
-        return _write_constant(graph, model.intercept_)
-    return _write(model.model_, graph, columns[model.selected_])
-
-
-@_write.register
-def _(model: Denovas, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """``y = sum_i a_i exp(-||u - u_i||^2 / (2 sigma^2)) + intercept``."""
-    used = model.selected_
-    if not used.size:
-        return _write_constant(graph, model.intercept_)
-    _check_target(graph, model.dual_coef_, model.intercept_)
-    u = _write_standard(graph, model, columns, used)
-    # Column by column, as the coefficients may be large with either sign: the square multiplied
-    # out, one product, loses half of the digits.
-    squares = ""
-    for s, row_values in enumerate(model.rows_.T):
-        place = graph.constant(f"place_{s}", [s], np.int64)
-        values = graph.add("Gather", f"values_{s}", u, place, axis=1)
-        rows = graph.constant(f"rows_{s}", row_values)
-        apart = graph.add("Sub", f"apart_{s}", values, rows)
-        square = graph.add("Mul", f"square_{s}", apart, apart)
-        squares = graph.add("Add", f"squares_{s}", squares, square) if squares else square
-    factor = graph.constant("factor", -0.5 / model.refit_sigma_**2)
-    K = graph.add("Exp", "kernel", graph.add("Mul", "exponent", squares, factor))
-    terms = graph.add("MatMul", "deviation", K, graph.constant("coef", model.dual_coef_[:, None]))
-    _write_sum(graph, terms, np.float64, model.intercept_)
-    return columns[used]
-
-
-@_write.register
-def _(model: SPAM, graph: Graph, columns: np.ndarray) -> np.ndarray:
-    """``y = sum_j f_j(u_j) + intercept``, each function as its polynomials between knots."""
-    used = model.selected_
-    if not used.size:
-        return _write_constant(graph, model.intercept_)
-    _check_target(graph, np.array([model.y_spread_]), model.intercept_)
-    u = _write_standard(graph, model, columns, used)
-    pieces = [
-        _polynomials(model.bases_[j], model.y_spread_ * w)
-        for j, w in zip(used, model.coef_, strict=True)
-    ]
-    f = _write_piecewise(graph, u, [p[0] for p in pieces], [p[1] for p in pieces])
-    axes = graph.constant("along_variables", [1], np.int64)
-    terms = graph.add("ReduceSum", "deviation", f, axes, keepdims=1)
-    _write_sum(graph, terms, np.float64, model.intercept_)
-    return columns[used]
-
-
-def _write_constant(graph: Graph, value: float) -> np.ndarray:
-    """The same value for every row."""
-    _check_target(graph, np.zeros(0), value)
-    first = graph.constant("first", [0], np.int64)
-    shape = graph.add("Gather", "n_rows", graph.add("Shape", "shape", "X"), first, axis=0)
-    graph.add("Expand", "y", graph.constant("intercept", value, graph.dtype), shape)
-    return np.zeros(0, dtype=np.intp)
-
-
 def _write_columns(graph: Graph, columns: np.ndarray) -> str:
     """Some columns of X, in float64."""
     places = graph.constant("columns", columns, np.int64)
     x = graph.add("Gather", "selected", "X", places, axis=1)
     return graph.cast(x, "inputs", np.float64, graph.dtype)
-
-
-def _write_sum(graph: Graph, terms: str, given: Any, intercept: float) -> None:
-    """The terms, of shape (rows, 1) and the ``given`` type, and the constant."""
-    _write_vector(graph, _write_total(graph, terms, given, np.array([intercept])))
 
 
 def _write_vector(graph: Graph, total: str) -> None:
@@ -606,77 +500,44 @@ def _write_shift(graph: Graph, name: str, x: str, constant: str, values: np.ndar
     return graph.add("Sum" if lost else "Add", name, x, graph.constant(constant, values))
 
 
-def _write_standard(graph: Graph, model: Any, columns: np.ndarray, used: np.ndarray) -> str:
-    """The columns that a baseline uses, standardised."""
-    center, spread = model.center_[used], model.spread_[used]
-    _check_inputs(graph, columns[used], center, spread)
-    x = _write_columns(graph, columns[used])
-    return _write_transform(graph, x, Standardise(center, spread))
-
-
 def _write_transform(graph: Graph, x: str, transform: Transform) -> str:
     """The columns on a common scale."""
     if isinstance(transform, Standardise):
         x = _write_shift(graph, "centered", x, "minus_center", -transform.center)
         return graph.add("Div", "standardised", x, graph.constant("spread", transform.spread))
     if isinstance(transform, Quantile):
-        lines = [_lines(k, s) for k, s in zip(transform.knots, transform.scores, strict=True)]
-        return _write_piecewise(graph, x, transform.knots, lines)
+        return _write_scores(graph, x, transform)
     raise TypeError(
         f"input_map_ is of type {type(transform).__name__}; to_onnx knows Standardise and Quantile."
     )
 
 
-def _lines(knots: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Slope and value at each knot; the last knot's slope is zero."""
-    return np.stack([np.append(np.diff(scores) / np.diff(knots), 0.0), scores])
-
-
-def _polynomials(basis: FunctionBasis, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``Z w`` as knots and the polynomial from each knot on, highest power first."""
-    splines = basis.splines.bsplines_[0]
-    t, k = splines.t, splines.k
-    weights = basis.rotation @ coef
-    f = BSpline(t, splines.c @ weights, k)
-    knots = t[k : t.size - k]
-    powers = np.zeros((k + 1, knots.size))
-    powers[:, :-1] = PPoly.from_spline((f.t, f.c, k)).c[:, k : t.size - k - 1]
-    powers[-1, -1] = f(knots[-1])
-    powers[-1] -= basis.mean @ weights
-    return knots, powers
-
-
-def _write_piecewise(
-    graph: Graph, x: str, knots: Sequence[np.ndarray], powers: Sequence[np.ndarray]
-) -> str:
-    """Piecewise polynomials of each column, constant before the first knot and after the last.
-
-    ``powers[s][:, j]`` are the coefficients from knot j of column s on, in powers of the distance
-    to it, highest first; those of the last knot are its value alone.
-    """
-    sizes = np.array([k.size for k in knots])
+def _write_scores(graph: Graph, x: str, transform: Quantile) -> str:
+    """Normal scores: lines between knots, constant before the first and after the last."""
+    sizes = np.array([knots.size for knots in transform.knots])
     last = np.cumsum(sizes) - 1
     first = last - sizes + 1
-    everything = np.concatenate(knots)
-    table = graph.constant("knots", everything)
+    everything = np.concatenate(transform.knots)
+    knots = graph.constant("knots", everything)
     # Where, not Min and Max: in those some runtimes lose a NaN.
     for comparison, name, ends in (("Less", "low", first), ("Greater", "high", last)):
         end = graph.constant(f"{name}_end", everything[ends])
         beyond = graph.add(comparison, f"is_{name}", x, end)
         x = graph.add("Where", f"not_{name}", beyond, end, x)
+    place = _write_search(graph, "", x, knots, first, last)
+    distance = graph.add("Sub", "distance", x, graph.add("Gather", "knot", knots, place, axis=0))
+    slopes = graph.constant(
+        "slopes", np.concatenate([*map(_slopes, transform.knots, transform.scores)])
+    )
+    slope = graph.add("Gather", "slope", slopes, place, axis=0)
+    rise = graph.add("Mul", "rise", slope, distance)
+    scores = graph.constant("scores_at_knots", np.concatenate(transform.scores))
+    return graph.add("Add", "score", rise, graph.add("Gather", "base", scores, place, axis=0))
 
-    place = _write_search(graph, "", x, table, first, last)
-    distance = graph.add("Sub", "distance", x, graph.add("Gather", "knot", table, place, axis=0))
-    degree = powers[0].shape[0] - 1
-    value = ""
-    for i, name in enumerate(f"power_{degree - i}" for i in range(degree + 1)):
-        values = graph.constant(f"{name}_table", np.concatenate([p[i] for p in powers]))
-        term = graph.add("Gather", name, values, place, axis=0)
-        if value:
-            value = graph.add("Mul", f"{name}_product", value, distance)
-            term = graph.add("Add", f"{name}_sum", value, term)
-        value = term
-    return value
+
+def _slopes(knots: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The slope from each knot on; the last knot's is zero."""
+    return np.append(np.diff(scores) / np.diff(knots), 0.0)
 
 
 def _write_search(
@@ -754,10 +615,7 @@ def _metadata(model: Any, names: list[str], used: np.ndarray) -> dict[str, str]:
     }
     if isinstance(model, SRFFClassifier):
         about["classes"] = json.dumps(model.classes_.tolist())
-    if isinstance(model, RandomFeatureModel):
-        about["model_kind"] = model.model_kind_
-        about["inputs"] = model.input_map_.name
-    return about
+    return {**about, "model_kind": model.model_kind_, "inputs": model.input_map_.name}
 
 
 def _onnx() -> Any:

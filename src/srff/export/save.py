@@ -36,7 +36,7 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
 
     Parameters
     ----------
-    model : SRFFRegressor, SRFFClassifier, RFFRegressor or a regressor of :mod:`srff.baselines`
+    model : SRFFRegressor, SRFFClassifier or RFFRegressor
         The model.
     path : path
         Where to write it.  The file is there whole or not at all.

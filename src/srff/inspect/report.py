@@ -94,7 +94,9 @@ def report(
     if path is not None and Path(path).exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)} is there already; overwrite=True replaces it.")
     rows = None if X is None else judge(model, X, y)
-    page = Template(resources.files("srff.inspect").joinpath("report.html").read_text("utf-8")).substitute(
+    page = Template(
+        resources.files("srff.inspect").joinpath("report.html").read_text("utf-8")
+    ).substitute(
         title=escape(title),
         answer=_answer(model, rows),
         variables=_variables(model, rows),

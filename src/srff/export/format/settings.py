@@ -338,14 +338,6 @@ CHECKS: dict[str, Check] = {
     "checkpoint": _IS_NONE,
     "verbose": _among(lambda value: isinstance(value, bool | int)),
     "callback": _IS_NONE,
-    "n_knots": _integer(2),
-    "degree": _integer(1),
-    "block_size": _or(None, _or("auto", _integer(2))),
-    "n_permutations": _integer(1),
-    "n_taus": _integer(2),
-    "smoothing": parameters.check_positive,
-    "matrices": _choice("stored", "implicit"),
-    "refit_width": _choice("same", "selected"),
 }
 """What each parameter may be."""
 
