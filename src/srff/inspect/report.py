@@ -27,18 +27,14 @@ from srff.data.encoding.columns import Category
 from srff.inspect.describe import (
     Entry,
     compared,
-    constant_model,
-    loss_of,
-    measure,
     n_entries,
-    n_targets,
     names,
     noun,
-    number,
     selected,
-    share,
 )
-from srff.inspect.evaluate import ClassFigures, Judgement, judge
+from srff.inspect.evaluate import Assessment, assess
+from srff.inspect.outcome import ClassFigures, outcome_of
+from srff.inspect.wording import number, share
 
 MOST_LISTED = 200
 """Variables of the first table; more are counted."""
@@ -93,7 +89,7 @@ def report(
         raise ValueError("X and y must be given together, or neither.")
     if path is not None and Path(path).exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)} is there already; overwrite=True replaces it.")
-    rows = None if X is None else judge(model, X, y)
+    rows = None if X is None else assess(model, X, y)
     page = Template(
         resources.files("srff.inspect").joinpath("report.html").read_text("utf-8")
     ).substitute(
@@ -112,15 +108,13 @@ def report(
     return page
 
 
-def _answer(model: Any, rows: Judgement | None) -> str:
+def _answer(model: Any, rows: Assessment | None) -> str:
     """The answer in a sentence or three."""
     chosen, total = selected(model), n_entries(model)
-    target = "the target" if n_targets(model) == 1 else f"the {n_targets(model)} targets"
-    if hasattr(model, "classes_"):
-        target = "the class"
+    outcome = outcome_of(model)
     if not chosen:
         what = noun(model, total)
-        first = f"<p class=lead>None of the {total:,} {what} helps to predict {target}.</p>"
+        first = f"<p class=lead>None of the {total:,} {what} helps to predict {outcome.sought}.</p>"
     else:
         shown = ", ".join(_bold(entry) for entry in chosen[:MOST_NAMED])
         left = len(chosen) - MOST_NAMED
@@ -130,7 +124,7 @@ def _answer(model: Any, rows: Judgement | None) -> str:
     facts = []
     if np.isfinite(model.validation_error_):
         facts.append(
-            f"On rows held out from the search the {escape(measure(model).name)} is "
+            f"On rows held out from the search the {escape(outcome.measure.name)} is "
             f"<b>{number(model.validation_error_)}</b>, {escape(compared(model))}."
         )
     if rows is not None:
@@ -151,7 +145,7 @@ def _bold(entry: Entry) -> str:
     return f"<b>{escape(entry.name)}</b>{escape(inside)}"
 
 
-def _on_rows(model: Any, rows: Judgement) -> list[str]:
+def _on_rows(model: Any, rows: Assessment) -> list[str]:
     """How good the model is on the rows that were given."""
     facts = [
         f"On the {rows.n_rows:,} rows given to this report it is <b>{number(rows.error)}</b>, "
@@ -176,7 +170,7 @@ def _on_rows(model: Any, rows: Judgement) -> list[str]:
     return facts
 
 
-def _variables(model: Any, rows: Judgement | None) -> str:
+def _variables(model: Any, rows: Assessment | None) -> str:
     chosen = selected(model)
     if not chosen:
         return "<p>No variable was selected.</p>"
@@ -185,7 +179,7 @@ def _variables(model: Any, rows: Judgement | None) -> str:
     missed = {}
     if rows is not None:
         head += ["missed by", "standard error"]
-        missed = {one.entry: (one.rise, one.error) for one in rows.missed}
+        missed = {one.entry: (one.rise, one.standard_error) for one in rows.importances}
     lines = [
         [
             entry.described,
@@ -203,13 +197,14 @@ def _variables(model: Any, rows: Judgement | None) -> str:
         text += "The columns of a group have one scale. "
     if rows is not None:
         text += (
-            f"“Missed by” is the rise of the {escape(measure(model).of_rows)} when the variable is "
-            "shuffled; one that is several standard errors large is no accident of the rows."
+            f"“Missed by” is the rise of the {escape(outcome_of(model).measure.of_rows)} when the "
+            "variable is shuffled; one that is several standard errors large is no accident of the "
+            "rows."
         )
     return text + "</p>" + _table("The variables that matter", head, lines) + note
 
 
-def _classes(model: Any, rows: Judgement | None) -> str:
+def _classes(model: Any, rows: Assessment | None) -> str:
     """How well the classes are told apart; nothing for a regression."""
     if rows is None or rows.classes is None:
         return ""
@@ -272,7 +267,7 @@ def _wanted(model: Any, X: Any, y: Any) -> list[Drawing]:
     """The plots of a page."""
     from srff import plot
 
-    chosen = selected(model)
+    chosen, outcome = selected(model), outcome_of(model)
     wanted: list[Drawing] = []
     if chosen:
         height = 1.2 + 0.24 * min(len(chosen) + 1, 20)
@@ -285,7 +280,7 @@ def _wanted(model: Any, X: Any, y: Any) -> list[Drawing]:
             )
         )
     if len(model.path_["alpha"]) > 1:
-        two = not loss_of(model).quadratic
+        two = not outcome.loss.quadratic
         by_two = ": on the left by the error of the search, on the right by the model's own loss"
         wanted.append(
             (
@@ -298,15 +293,12 @@ def _wanted(model: Any, X: Any, y: Any) -> list[Drawing]:
         )
     if X is None:
         return wanted
-    classes = hasattr(model, "classes_")
+    n_targets = outcome.n_targets
     wanted.append(
         (
-            "Classes told apart" if classes else "Predicted and actual",
-            "Shares of a class found against shares of others taken for it, and how often comes "
-            "what is given a chance."
-            if classes
-            else "Predictions against the target, and residuals against predictions.",
-            (8.4, 3.8 if classes or n_targets(model) == 1 else 3.2 * min(n_targets(model), 6)),
+            outcome.fit_title,
+            outcome.fit_shows,
+            (8.4, 3.8 if n_targets == 1 else 3.2 * min(n_targets, 6)),
             lambda figure: plot.fit(model, X, y, ax=figure.subplots()),
         )
     )
@@ -322,9 +314,9 @@ def _effects(model: Any, X: Any) -> list[Drawing]:
     shown = int(model.get_support().sum())
     shown = min(shown, 5) + (shown > 1)
     size = (8.4, 2.9 * -(-shown // 3))
-    several = n_targets(model) > 1
-    what = "Mean chance" if hasattr(model, "classes_") else "Mean prediction"
-    said = f"{what} where a variable, or a pair of them, is set to a value."
+    outcome = outcome_of(model)
+    several = outcome.n_targets > 1
+    said = f"{outcome.mean.capitalize()} where a variable, or a pair of them, is set to a value."
 
     def drawing(t: int) -> Drawing:
         name = f"Effects on target {t}" if several else "Effects"
@@ -336,7 +328,7 @@ def _effects(model: Any, X: Any) -> list[Drawing]:
             lambda figure: plot.effect(model, X, target=target, ax=figure.subplots()),
         )
 
-    return [drawing(t) for t in range(min(n_targets(model), MOST_TARGETS))]
+    return [drawing(t) for t in range(min(outcome.n_targets, MOST_TARGETS))]
 
 
 def _svg(figure: Any, label: str, description: str) -> str:
@@ -371,7 +363,9 @@ def _search(model: Any) -> str:
     error = np.where(np.isnan(path["validation_error"]), np.inf, path["validation_error"])
     searched = np.asarray(path["loss"]) == "scores"
     best = np.lexsort((error, searched))
-    named = [_loss_name(model, bool(each)) for each in searched]
+    outcome = outcome_of(model)
+    # Errors of the search may be of another kind than those of the last models.
+    named = np.where(searched, outcome.search_error, outcome.measure.short).tolist()
     what = [noun(model), "alpha", "error of", "validation error", "training error", "seconds"]
     head = ["kind", "inputs", *what]
     lines = [
@@ -389,19 +383,12 @@ def _search(model: Any) -> str:
     return f"{text}<details><summary>All candidates</summary>{table}</details>"
 
 
-def _loss_name(model: Any, searched: bool) -> str:
-    """What the errors of a candidate are; those of the search are of another kind than the last."""
-    if not searched:
-        return measure(model).short
-    return "root of Brier's score" if hasattr(model, "classes_") else "RMSE of scores"
-
-
 def _data(model: Any) -> str:
     known, chosen = names(model), model.get_support(indices=True)
     notes = []
     if model.model_kind_ == "mean":
         notes.append(
-            f"The model predicts {escape(constant_model(model))}: nothing that was tried did "
+            f"The model predicts {escape(outcome_of(model).constant)}: nothing that was tried did "
             "significantly better."
         )
     if type(model.input_map_).__name__ == "Quantile":
@@ -412,7 +399,7 @@ def _data(model: Any) -> str:
             "missing category is a level of its own. In columns that are not selected they never "
             "matter."
         )
-    text = f"<p>{model.n_features_in_:,} inputs. {_target_text(model)}</p>"
+    text = f"<p>{model.n_features_in_:,} inputs. {escape(outcome_of(model).target_text)}</p>"
     text += "".join(f"<p class=note>{note}</p>" for note in notes)
     if not chosen.size:
         return text
@@ -423,27 +410,6 @@ def _data(model: Any) -> str:
     else:
         head += ["missing", "levels"]
     return text + _table("The selected variables in the training data", head, lines)
-
-
-def _target_text(model: Any) -> str:
-    """The target of the fit in a sentence."""
-    if hasattr(model, "classes_"):
-        labels = [str(label) for label in model.classes_.tolist()]
-        few = ", ".join(labels[:MOST_NAMED]) + (", ..." if len(labels) > MOST_NAMED else "")
-        weighted = "" if model.class_weight is None else " Rows count by the weight of their class."
-        return f"{len(labels):,} classes: {escape(few)}.{weighted}"
-    spread = number(model.target_spread_)
-    if n_targets(model) > 1:
-        text = f"{n_targets(model):,} targets; "
-        return text + (
-            f"the root of the sum of their variances is {spread}."
-            if model.target_weights == "variance"
-            else "they count by weights, not by their variance."
-        )
-    if not loss_of(model).quadratic:
-        return f"The loss is the {escape(measure(model).name)}."
-    mean = number(model.intercept_)
-    return f"The target's mean is {mean}, its standard deviation {spread}."
 
 
 def _column(model: Any, column: int) -> list[str]:
@@ -486,7 +452,7 @@ def _use(model: Any) -> str:
     known, chosen = names(model), model.get_support(indices=True)
     listed = ", ".join(repr(known[i]) for i in chosen[:6].tolist())
     dots = ", ..." if chosen.size > 6 else ""
-    chances = "\nmodel.predict_proba(X)  # a chance for each class" * hasattr(model, "classes_")
+    chances = "\nmodel.predict_proba(X)  # a chance for each class" * bool(outcome_of(model).labels)
     code = f"""import srff
 
 srff.save(model, "model.srff")  # then, wherever it is needed:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from srff._utils import parameters
 from srff._utils.arrays import to_host
 from srff.data.encoding.frames import UNSEEN, coded
-from srff.inspect.evaluate import coded_inputs, outputs_of, predictions_of
+from srff.inspect.evaluate import coded_inputs, outputs_of
+from srff.inspect.outcome import Output, outcome_of
 from srff.inspect.plot import style
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ MANY_LEVELS = 6
 COLUMNS = 3
 """Most plots beside each other."""
 
-MEAN = "mean prediction"
 MISSING = "missing"
 
 Panel = tuple[int, ...]
@@ -105,7 +105,8 @@ def effect(
     check_is_fitted(model)
     parameters.check_integer("top", top, 1)
     parameters.check_integer("sample", sample, 1)
-    outputs = _outputs(model, target)
+    outcome = outcome_of(model)
+    outputs = outcome.drawn_outputs(target, len(style.COLOURS))
     names = style.variable_names(model)
     single = _features(model, features, names, top)
     panels: list[Panel] = [(j,) for j in single] + _pairs(pairs, single, names)
@@ -117,7 +118,7 @@ def effect(
     rows = _rows(model, X, sample, random_state, {j for panel in panels for j in panel})
     axes = _axes(ax, len(panels))
     results = [_dependence(answer, rows, panel, outputs) for panel in panels]
-    label = _label(model, outputs)
+    label = outcome.axis_label(style.plain(outputs[0][1], 16), len(outputs) == 1)
     _display(axes, panels, results, _Scene(answer, rows, names, outputs, label))
     if not np.iterable(ax):
         _label_the_first(axes[: len(single)], label)
@@ -155,15 +156,15 @@ class Answer(RegressorMixin, BaseEstimator):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predictions (rows,) or (rows, targets), or chances of the classes."""
         model = _without_names(self.model)
+        outcome = outcome_of(model)
         if getattr(model, "encoding_", None) is None:
-            classes = hasattr(model, "classes_")
-            return np.asarray(model.predict_proba(X) if classes else model.predict(X))
+            return outcome.predict(X)
         X = X.copy()
         for k in range(X.shape[1]):
             levels = self.levels(k)
             if levels is not None:
                 X[X[:, k] == len(levels) - 1, k] = np.nan
-        return predictions_of(model, outputs_of(model, coded_inputs(model, X)))
+        return outcome.predictions(outputs_of(model, coded_inputs(model, X)))
 
 
 @dataclass(frozen=True)
@@ -173,39 +174,9 @@ class _Scene:
     answer: Answer
     rows: np.ndarray = field(repr=False)
     names: np.ndarray
-    outputs: list[tuple[int, str]]
+    outputs: list[Output]
     """Numbers of the outputs that are drawn, and their names; one without has none."""
     label: str
-
-
-def _outputs(model: Any, target: Any) -> list[tuple[int, str]]:
-    """The outputs that are drawn."""
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        count = getattr(model, "n_targets_", None)
-        if target is None:
-            return [(0, "" if count is None else "target 0")]
-        parameters.check_integer("target", target, 0)
-        if int(target) >= (count or 1):
-            raise ValueError(f"target={target} must be below {count or 1}, the number of targets.")
-        return [(int(target), "" if count is None else f"target {int(target)}")]
-    known = classes.tolist()
-    if target is not None:
-        if target not in known:
-            listed = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
-            raise ValueError(f"target={target!r} must be a class: {listed}.")
-        return [(known.index(target), str(target))]
-    if len(known) == 2:
-        return [(1, str(known[1]))]
-    return [(k, str(label)) for k, label in enumerate(known[: len(style.COLOURS)])]
-
-
-def _label(model: Any, outputs: list[tuple[int, str]]) -> str:
-    """What the vertical axis is."""
-    name = style.plain(outputs[0][1], 16)
-    if hasattr(model, "classes_"):
-        return f"chance of {name}" if len(outputs) == 1 else "chance"
-    return f"{MEAN}, {name}" if name else MEAN
 
 
 def _features(model: Any, given: Any, names: np.ndarray, top: int) -> list[int]:
@@ -290,9 +261,7 @@ def _axes(ax: Any, count: int) -> np.ndarray:
     return style.several_axes(ax, count, columns, size)
 
 
-def _dependence(
-    answer: Answer, rows: np.ndarray, panel: Panel, outputs: list[tuple[int, str]]
-) -> Any:
+def _dependence(answer: Answer, rows: np.ndarray, panel: Panel, outputs: list[Output]) -> Any:
     """Means of the prediction on the grid of one plot: one table for each output drawn."""
     from sklearn.inspection import partial_dependence
 
@@ -527,7 +496,7 @@ def _class_legend(axes: np.ndarray, panels: list[Panel], scene: _Scene) -> None:
         for (_, name), colour in zip(scene.outputs, style.COLOURS, strict=False)
     ]
     size = 0.75 * style.text_size(first)
-    total = scene.answer.model.classes_.size
+    total = len(outcome_of(scene.answer.model).labels)
     title = f"{len(handles)} of {total} classes" if len(handles) < total else None
     first.legend(handles=handles, fontsize=size, title=title, title_fontsize=size, framealpha=0.6)
 

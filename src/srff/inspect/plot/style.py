@@ -49,7 +49,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("srff.inspect.plot needs matplotlib: pip install 'srff[plot]'.") from None
+        raise ImportError("srff.plot needs matplotlib: pip install 'srff[plot]'.") from None
 
 
 def one_axes(ax: Any, size: tuple[float, float] = (WIDTH, HEIGHT)) -> Axes:
@@ -261,8 +261,3 @@ def check_fitted(model: Any, attribute: str) -> None:
         raise TypeError(
             f"model must be a fitted model of srff: {type(model).__name__} has no {attribute}."
         )
-
-
-def plural(count: int, thing: str = "variable") -> str:
-    """A count with its noun."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
