@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from srff.core.groups import parse_groups
 from srff.inspect.outcome import outcome_of
+from srff.inspect.pages import rendered
 from srff.inspect.wording import first_few, number, share
 
 MOST_NAMED = 10
@@ -158,4 +158,4 @@ def summary(model: Any) -> str:
 
 def html_summary(model: Any) -> str:
     """The same for a notebook."""
-    return f"<p style='margin: .3em 0'>{escape(summary(model))}</p>"
+    return rendered("summary.html", summary=summary(model))
