@@ -20,7 +20,11 @@ from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.core.losses import Pinball, Poisson
 from srff.data.encoding.columns import Category, Encoding, Number
 from srff.data.scaling import Quantile, Standardise
-from srff.export.onnx import Graph, _write_columns, _write_transform, to_onnx
+from srff.export.onnx import to_onnx
+from srff.export.onnx.convert import IR_VERSION, OPSET
+from srff.export.onnx.graph import Graph
+from srff.export.onnx.inputs import write_columns
+from srff.export.onnx.scaling import write_transform
 from srff.reproduction.baselines import Denovas, MeanBaseline
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra: onnx)")
@@ -211,15 +215,15 @@ def test_normal_scores_are_those_of_numpy_to_the_last_bit(values, dtype):
             ]
         ).astype(dtype)
         graph = Graph(np.dtype(dtype), ["x"])
-        scores = _write_transform(
-            graph, _write_columns(graph, np.zeros(1, dtype=int)), transform.take(np.array([s]))
+        scores = write_transform(
+            graph, write_columns(graph, np.zeros(1, dtype=int)), transform.take(np.array([s]))
         )
         scores = graph.cast(scores, "scores", graph.dtype, np.float64)
         graph.add("Squeeze", "y", scores, graph.constant("column", [1], np.int64))
         model = onnx.helper.make_model(
             graph.to_proto("scores", "", np.zeros(0, dtype=int)),
-            opset_imports=[onnx.helper.make_opsetid("", srff.export.onnx.OPSET)],
-            ir_version=srff.export.onnx.IR_VERSION,
+            opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
         )
         expected = np.interp(x, knots, transform.scores[s]).astype(dtype)
         np.testing.assert_array_equal(run(model, x[:, None]), expected)
