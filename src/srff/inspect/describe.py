@@ -36,7 +36,7 @@ class Entry:
         return f"{self.name} ({_listed(self.inside)})"
 
 
-def names(model: Any) -> list[str]:
+def feature_names(model: Any) -> list[str]:
     """The names of the inputs, made up as scikit-learn does where they have none."""
     known = getattr(model, "feature_names_in_", None)
     if known is not None:
@@ -46,13 +46,13 @@ def names(model: Any) -> list[str]:
 
 def n_entries(model: Any) -> int:
     """What can be selected: the variables, those of a group as one."""
-    unit = _units(model)
+    unit = _group_numbers(model)
     return int(model.n_features_in_ if unit is None else unit.max() + 1)
 
 
 def selected(model: Any) -> list[Entry]:
     """What the model uses, that of the largest scale first."""
-    known, scale, unit = names(model), np.asarray(model.scale_), _units(model)
+    known, scale, unit = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
     order = [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0]
     if unit is None:
         return [Entry(known[i], (i,), float(scale[i])) for i in order]
@@ -69,7 +69,7 @@ def selected(model: Any) -> list[Entry]:
     return out
 
 
-def _units(model: Any) -> np.ndarray | None:
+def _group_numbers(model: Any) -> np.ndarray | None:
     """The number of each column's group; None where every column stands for itself."""
     groups = getattr(model, "groups", None)
     if groups is None:
@@ -115,7 +115,7 @@ def _few(inside: tuple[str, ...]) -> list[str]:
 def noun(model: Any, count: int = 2) -> str:
     """What is selected: variables, or groups of such too."""
     word = "variable" if count == 1 else "variables"
-    grouped = _units(model) is not None
+    grouped = _group_numbers(model) is not None
     return f"{word} or group{'' if count == 1 else 's'}" if grouped else word
 
 

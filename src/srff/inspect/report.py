@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from srff._utils.atomic_files import replace_file
 from srff._utils.version import __version__
 from srff.data.encoding.columns import Category
-from srff.inspect.describe import compared, n_entries, names, noun, selected
+from srff.inspect.describe import compared, feature_names, n_entries, noun, selected
 from srff.inspect.evaluate import Assessment, assess
 from srff.inspect.outcome import ClassFigures, outcome_of
 from srff.inspect.pages import rendered
@@ -235,7 +235,7 @@ def _search(model: Any) -> dict[str, Any]:
 
 def _data(model: Any) -> dict[str, Any]:
     """What the model was fitted on."""
-    outcome, known = outcome_of(model), names(model)
+    outcome, known = outcome_of(model), feature_names(model)
     chosen = model.get_support(indices=True)[:MOST_LISTED].tolist()
     head = ["variable", "mean", "standard deviation"]
     if model.encoding_ is not None:
@@ -290,7 +290,7 @@ def _level_shares(of: Category, levels: list[Any], mean: np.ndarray) -> list[str
 
 def _use(model: Any) -> dict[str, Any]:
     """What the code that uses the model needs."""
-    known, chosen = names(model), model.get_support(indices=True)
+    known, chosen = feature_names(model), model.get_support(indices=True)
     return {
         "has_classes": bool(outcome_of(model).labels),
         "columns": first_few((repr(known[i]) for i in chosen.tolist()), 6),

@@ -18,7 +18,7 @@ from srff.estimators.classifier import SRFFClassifier
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
 from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
-from srff.export.format.container import Refused, check_keys, mapping, shown
+from srff.export.format.container import Refused, check_keys, mapping, quoted
 from srff.export.format.kinds import (
     FEATURE,
     FINITE,
@@ -58,7 +58,7 @@ FAR = 1e7
 rows it is at most the root of n."""
 
 
-def described(model: Any) -> tuple[Packed, dict[str, Any]]:
+def taken_apart(model: Any) -> tuple[Packed, dict[str, Any]]:
     """A model taken apart: its arrays, and the rest as plain data."""
     fitted = _is_fitted(model)
     parts = _parts(model) if fitted else Packed()
@@ -73,7 +73,7 @@ def described(model: Any) -> tuple[Packed, dict[str, Any]]:
     return parts, about
 
 
-def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
+def put_together(arrays: dict[str, np.ndarray], about: Any) -> Any:
     """The model put together from arrays and plain data of any origin."""
     what = "the model's description"
     about = mapping(what, about)
@@ -83,7 +83,7 @@ def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
     if name in BASELINES:
         raise Refused(f"it holds a {name}, and baselines are no longer stored as model files")
     if not (isinstance(name, str) and name in CLASSES):
-        raise Refused(f"its class is {shown(name)}; known are {', '.join(CLASSES)}")
+        raise Refused(f"its class is {quoted(name)}; known are {', '.join(CLASSES)}")
     if not (isinstance(order, list) and all(isinstance(each, str) for each in order)):
         raise Refused("column_major is not a list of names")
     if not isinstance(about["fitted"], bool):
@@ -92,11 +92,11 @@ def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
     if output is not None:
         selects = isinstance(model, SelectorMixin)
         if not (isinstance(output, str) and output in OUTPUTS and selects):
-            raise Refused(f"output is {shown(output)}")
+            raise Refused(f"output is {quoted(output)}")
         model.set_output(transform=output)
     stored = Stored(arrays, mapping("values", about["values"]), set(order))
     if about["fitted"]:
-        return _fitted(model, stored)
+        return _with_attributes(model, stored)
     stored.check_empty()
     return model
 
@@ -121,10 +121,10 @@ def _parts(model: Any) -> Packed:
     return out
 
 
-def _fitted(model: Any, stored: Stored) -> Any:
+def _with_attributes(model: Any, stored: Stored) -> Any:
     """The model with its fitted attributes."""
-    entry = CLASSES[NAMES[type(model)]]
-    for name, kind in entry.fitted.items():
+    known = CLASSES[NAMES[type(model)]]
+    for name, kind in known.fitted.items():
         if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
             continue
         stored.attributes[name] = kind.unpack(name, stored)
@@ -217,7 +217,7 @@ def _check_bounded(name: str, coefficients: np.ndarray) -> None:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ModelFormat:
     """A class of model, and its fitted attributes."""
 
     make: type
@@ -281,11 +281,11 @@ def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
 REGRESSION = _random_feature_kinds({"n_targets_": Targets()})
 CLASSIFICATION = _random_feature_kinds({"classes_": Classes()})
 
-CLASSES: dict[str, Entry] = {
-    "SRFFRegressor": Entry(SRFFRegressor, REGRESSION),
-    "SRFFClassifier": Entry(SRFFClassifier, CLASSIFICATION),
-    "RFFRegressor": Entry(RFFRegressor, REGRESSION),
+CLASSES: dict[str, ModelFormat] = {
+    "SRFFRegressor": ModelFormat(SRFFRegressor, REGRESSION),
+    "SRFFClassifier": ModelFormat(SRFFClassifier, CLASSIFICATION),
+    "RFFRegressor": ModelFormat(RFFRegressor, REGRESSION),
 }
 """The classes that a file can name."""
 
-NAMES = {entry.make: name for name, entry in CLASSES.items()}
+NAMES = {known.make: name for name, known in CLASSES.items()}

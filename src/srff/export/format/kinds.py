@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from srff.data.scaling import Quantile, Standardise
-from srff.export.format.container import DTYPES, Refused, shown
+from srff.export.format.container import DTYPES, Refused, quoted
 
 FINITE, FEATURE, SMALL = 1e300, 1e30, 1e-300
 """Largest numbers that are taken for finite ones, and that enter a feature, perhaps in float32;
@@ -77,7 +77,7 @@ class Stored:
     def check_empty(self) -> None:
         """Refuse what nothing asked for."""
         for name in (*self.arrays, *self.values, *sorted(self.column_major)):
-            raise Refused(f"it has {shown(name)}, which is no part of such a model")
+            raise Refused(f"it has {quoted(name)}, which is no part of such a model")
 
 
 class Kind(Protocol):
@@ -113,7 +113,9 @@ class Number:
             return float(value)
         low, high = (-math.inf, math.inf) if self.any_float else (self.low, self.high)
         if type(value) is not float or not low <= value <= high:
-            raise Refused(f"{name} is {shown(value)}; a float from {low:g} to {high:g} is expected")
+            raise Refused(
+                f"{name} is {quoted(value)}; a float from {low:g} to {high:g} is expected"
+            )
         return value
 
 
@@ -130,7 +132,7 @@ class Count:
     def unpack(self, name: str, stored: Stored) -> int:
         value = stored.value(name)
         if type(value) is not int or not self.low <= value <= 2**53:
-            raise Refused(f"{name} is {shown(value)}; an integer from {self.low} is expected")
+            raise Refused(f"{name} is {quoted(value)}; an integer from {self.low} is expected")
         if self.dimension is not None:
             stored.sizes[self.dimension] = value
         return value
@@ -158,7 +160,7 @@ class Text:
         out.values[name] = str(value)
 
     def unpack(self, name: str, stored: Stored) -> str:
-        return line(name, stored.value(name))
+        return short_text(name, stored.value(name))
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class BlockType:
     def unpack(self, name: str, stored: Stored) -> np.dtype:
         value = stored.value(name)
         if value not in ("float32", "float64"):
-            raise Refused(f"{name} is {shown(value)}, not 'float32' or 'float64'")
+            raise Refused(f"{name} is {quoted(value)}, not 'float32' or 'float64'")
         return np.dtype(value)
 
 
@@ -334,7 +336,7 @@ class InputMap:
     def unpack(self, name: str, stored: Stored) -> Standardise | Quantile:
         found = stored.value(name)
         if found not in ("standard", "quantile"):
-            raise Refused(f"{name} is {shown(found)}, not 'standard' or 'quantile'")
+            raise Refused(f"{name} is {quoted(found)}, not 'standard' or 'quantile'")
         kinds = self._kinds(found)
         first, second = (kind.unpack(f"{name}.{part}", stored) for part, kind in kinds.items())
         if found == "standard":
@@ -358,10 +360,10 @@ def column_major(array: np.ndarray) -> bool:
     return array.flags.f_contiguous and not array.flags.c_contiguous
 
 
-def line(name: str, value: Any) -> str:
+def short_text(name: str, value: Any) -> str:
     """A short text without line breaks and other characters that cannot be seen."""
     if not (isinstance(value, str) and len(value) <= 200 and value.isprintable()):
-        raise Refused(f"{name} is {shown(value)}; a short text is expected")
+        raise Refused(f"{name} is {quoted(value)}; a short text is expected")
     return value
 
 

@@ -14,7 +14,7 @@ from srff._utils.version import __version__
 from srff.estimators.base import RandomFeatureModel
 from srff.export.onnx.graph import ML, Graph
 from srff.export.onnx.model import write_model
-from srff.inspect.describe import names
+from srff.inspect.describe import feature_names
 from srff.inspect.outcome import outcome_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> onnx.ModelProto:
             "RFFRegressor."
         )
     check_is_fitted(model)
-    known = names(model)
+    known = feature_names(model)
     graph = Graph(np.dtype(dtype), known)
     used = write_model(graph, model)
     for message in graph.warnings:

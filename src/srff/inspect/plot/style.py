@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from srff.inspect.describe import names
+from srff.inspect.describe import feature_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +185,7 @@ def say(ax: Axes, text: str, **look: Any) -> None:
 
 def variable_names(model: Any) -> np.ndarray:
     """The columns' names, or x0, x1, ... where the model was fitted without."""
-    return np.array(names(model), dtype=object)
+    return np.array(feature_names(model), dtype=object)
 
 
 def default_names(count: int) -> np.ndarray:
