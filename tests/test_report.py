@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from srff import SRFFClassifier, SRFFRegressor
-from srff.inspect.describe import number, selected, share
-from srff.inspect.evaluate import judge
+from srff.inspect.describe import selected
+from srff.inspect.evaluate import assess
+from srff.inspect.wording import number, share
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: plot)")
 
@@ -49,14 +50,14 @@ def test_the_answer_comes_first_and_names_are_escaped(model, data):
 
 def test_shuffling_shows_how_much_a_variable_is_missed(model, data):
     X, y = data[2], data[3]
-    rows = judge(model, X, y)
+    rows = assess(model, X, y)
     assert rows.error == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
     assert rows.explained == pytest.approx(model.score(X, y))
     assert rows.targets[0].r2 == pytest.approx(model.score(X, y))
     # Shuffling x in sin(2 x) gives twice its variance, that of x z twice the variance of x z.
-    missed = {one.entry.name: one for one in rows.missed}
+    missed = {one.entry.name: one for one in rows.importances}
     assert missed["first"].rise == pytest.approx(2 * np.var(np.sin(2 * X.iloc[:, 0])), rel=0.4)
-    assert all(one.rise > 3 * one.error for one in rows.missed)
+    assert all(one.rise > 3 * one.standard_error for one in rows.importances)
 
 
 def test_the_page_is_written_whole_and_not_over_another(model, tmp_path):
@@ -105,7 +106,7 @@ def classified():
 def test_the_page_of_a_classifier_tells_how_classes_are_told_apart(classified):
     model, X, y = classified
     page = model.report(X=X, y=y)
-    found = judge(model, X, y)
+    found = assess(model, X, y)
     assert {"age", "colour"} <= {entry.name for entry in selected(model)}
     assert f"the log loss is <b>{number(model.validation_error_)}</b>" in page
     assert f"<b>{share(found.classes.accuracy)}</b> of the rows are given their class" in page
@@ -138,7 +139,7 @@ def test_the_page_of_several_targets_has_a_line_for_each():
     Y = np.column_stack([np.sin(2 * X[:, 0]), 30 * X[:, 1]])
     model = SRFFRegressor(n_components=20, max_iter=3, random_state=0).fit(X[:150], Y[:150])
     page = model.report(X=X[150:], y=Y[150:])
-    for t, one in enumerate(judge(model, X[150:], Y[150:]).targets):
+    for t, one in enumerate(assess(model, X[150:], Y[150:]).targets):
         assert f"<td>target {t}</td><td>{number(one.rmse)}</td><td>{share(one.r2)}</td>" in page
     assert "Effects on target 1." in page
 

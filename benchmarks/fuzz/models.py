@@ -27,21 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline
 
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.core.kernels import Matern
 from srff.core.losses import Pinball, Poisson
 from srff.export.save import ModelFileError, load, save
-from srff.reproduction.baselines import (
-    SPAM,
-    Denovas,
-    HSICLasso,
-    LassoBaseline,
-    MeanBaseline,
-    RidgeBaseline,
-)
-from srff.reproduction.baselines import spam as spam_module
 
 MEMORY = 512 * 2**20
 """Bytes that loading may take beside what the process has: files have some 20,000."""
@@ -76,27 +66,12 @@ def thirds(y: np.ndarray) -> np.ndarray:
     return np.array(["low", "middle", "high"])[np.digitize(y, np.quantile(y, [0.33, 0.67]))]
 
 
-def thresholded(
-    Z: np.ndarray, y: np.ndarray, sizes: list[int], lambdas: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The group lasso as if groups were orthogonal: skglm is compiled for a quarter of a minute."""
-    c = np.repeat(np.sqrt(spam_module.group_squares(Z.T @ y / y.size, sizes)), sizes)
-    shrunk = np.maximum(1 - lambdas[:, None] / np.maximum(c, 1e-12), 0.0)
-    return shrunk * (Z.T @ y / y.size), np.zeros(lambdas.size)
-
-
 def models() -> dict[str, Any]:
     """Fitted models of every class, and one that is not fitted."""
     X, y = rows()
     quick = {"n_components": 20, "max_iter": 3, "random_state": 0}
     named = SRFFRegressor(**quick, kernel=Matern(2.5), refine=None, n_jobs=1).fit(X, y)
     named.feature_names_in_ = np.array(["a", "b", "größe", "", "e\n"], dtype=object)
-    solve, check = spam_module.group_lasso_path, spam_module._group_lasso
-    spam_module.group_lasso_path, spam_module._group_lasso = thresholded, lambda: None
-    try:
-        additive = SPAM(random_state=0).fit(X, y)
-    finally:
-        spam_module.group_lasso_path, spam_module._group_lasso = solve, check
     plain = {"refine": None, "alpha": 0.01, "budget": 3.0}
     T, coded = table(), {"categorical_features": [2, 3, 4], "missing": "impute"}
     z = np.nan_to_num(T[:, :2].astype(float), nan=2.0).sum(axis=1) + 2.0 * (T[:, 2] == "red") + y
@@ -126,12 +101,6 @@ def models() -> dict[str, Any]:
         "srff-mean": SRFFRegressor(**quick, alpha=0.1).fit(X, np.zeros(len(X))),
         "srff-not-fitted": SRFFRegressor(memory_limit="1GB"),
         "rff": RFFRegressor(n_components=20, random_state=0).fit(X, y),
-        "mean": MeanBaseline().fit(X, y),
-        "ridge": RidgeBaseline(random_state=0).fit(X, y),
-        "lasso": LassoBaseline(random_state=0).fit(X, y),
-        "spam": additive,
-        "hsic": HSICLasso(random_state=0).fit(X, y),
-        "denovas": Denovas(n_taus=8, random_state=0).fit(X[:80], y[:80]),
     }
 
 
@@ -191,84 +160,32 @@ def encoded(tensors: dict[str, np.ndarray], T: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    tensors: dict[str, np.ndarray], about: dict[str, Any], X: np.ndarray, at: str = ""
+    tensors: dict[str, np.ndarray], about: dict[str, Any], X: np.ndarray
 ) -> tuple[np.ndarray, Any]:
     """Predictions from a file's tensors and numbers, and how far rounding may be from them."""
-    name, values = about["class"], about["values"]
-
-    def T(part: str) -> np.ndarray:
-        return tensors[at + part]
+    T = tensors.__getitem__
 
     def lists(part: str) -> list[np.ndarray]:
         return np.split(T(f"{part}.values"), np.cumsum(T(f"{part}.lengths"))[:-1].astype(int))
 
-    if "RFF" in name:
-        return random_features(T, lists, about, X, at)
-    intercept = values[at + "intercept_"]
-    constant = np.full(len(X), intercept), 1e-12 * abs(intercept)
-    if name == "MeanBaseline":
-        return constant
-    if name in ("RidgeBaseline", "LassoBaseline"):
-        size = np.abs(X) @ np.abs(T("coef_"))
-        return X @ T("coef_") + intercept, 1e-12 * (size.max() + abs(intercept))
-    if name == "HSICLasso":
-        if values["model_"] is None:
-            return constant
-        inner = {**about, "class": "RFFRegressor", "parameters": values["model_"]["parameters"]}
-        return reference(tensors, inner, X[:, T("selected_")], "model_.")
-    used = T("selected_")
-    if not used.size:
-        return constant
-    U = (X[:, used] - T("center_")[used]) / T("spread_")[used]
-    if name == "Denovas":
-        squares = np.square(U[:, None, :] - T("rows_")[None]).sum(axis=2)
-        K, a = np.exp(-squares / (2 * values["refit_sigma_"] ** 2)), T("dual_coef_")
-        return K @ a + intercept, 1e-9 * (np.abs(a).sum() + abs(intercept))
-    total, size, degree = np.zeros(len(X)), 0.0, values["bases_.degree"]  # SPAM
-    parts = [lists(f"bases_.{p}") for p in ("knots", "mean", "rotation")]
-    for u, coef, knots, mean, rotation in zip(U.T, lists("coef_"), *parts, strict=True):
-        first, last = knots[1] - knots[0], knots[-1] - knots[-2]
-        t = np.concatenate(
-            [
-                knots[0] - first * np.arange(degree, 0, -1),
-                knots,
-                knots[-1] + last * np.arange(1, degree + 1),
-            ]
-        )
-        B = BSpline(t, np.eye(mean.size), degree)(np.clip(u, knots[0], knots[-1]))
-        w = rotation.reshape(mean.size, -1) @ coef
-        total += (B - mean) @ w
-        size += (1 + np.abs(mean)) @ np.abs(rotation.reshape(mean.size, -1)) @ np.abs(coef)
-    scale = values["y_spread_"]
-    return scale * total + intercept, 1e-6 * (scale * size + abs(intercept))
-
-
-def random_features(
-    T: Callable[[str], np.ndarray],
-    lists: Callable[[str], list[np.ndarray]],
-    about: dict[str, Any],
-    X: np.ndarray,
-    at: str,
-) -> tuple[np.ndarray, Any]:
-    """The outputs of a model on random features, or the chances of classes."""
     values, used, a = about["values"], T("columns_"), T("coef_").astype(np.float64)
     several = a.ndim == 2
     a = a.reshape(len(a), -1)
-    c = T("intercept_") if several else np.array([values[at + "intercept_"]])
+    c = T("intercept_") if several else np.array([values["intercept_"]])
     F, tolerance = np.tile(c, (len(X), 1)), 1e-12 * np.abs(c)
     if used.size:
         parts = ("kinds", "sizes", "texts.values", "texts.lengths", "truths", "integers", "floats")
-        if values[at + "levels_"]:
+        if values["levels_"]:
             kept = {f"levels_.{p}": T(f"levels_.{p}") for p in parts}
             more = ("fill", "value", "indicator", "width", "table")
             X = encoded(kept | {f"encoding_.{p}": T(f"encoding_.{p}") for p in more}, X)
         X = X[:, used]
-        if values[at + "input_map_"] == "quantile":
+        if values["input_map_"] == "quantile":
             pairs = zip(lists("input_map_.knots"), lists("input_map_.scores"), strict=True)
             U = np.column_stack([np.interp(x, *p) for x, p in zip(X.T, pairs, strict=True)])
         else:
             U = (X - T("center_")[used]) / T("spread_")[used]
-        eps = float(np.finfo(values[at + "block_dtype_"]).eps)
+        eps = float(np.finfo(values["block_dtype_"]).eps)
         angles = U @ T("frequencies_") + T("offsets_")
         F = np.sqrt(2 / len(a)) * (np.cos(angles) @ a) + c
         far = np.abs(U) @ np.abs(T("frequencies_")) + np.abs(T("offsets_"))
@@ -630,8 +547,8 @@ def judged(path: Path, X: np.ndarray, known: np.ndarray | None, seconds: float) 
     try:
         model = load(path)
         n = getattr(model, "n_features_in_", 0)
-        if n > 1000:  # no file here has arrays for them, so that it can only be a mean
-            return "other" if type(model) is MeanBaseline else f"{n} columns"
+        if n > 1000:  # no file here has arrays for them
+            return f"{n} columns"
         X = inputs_of(model, np.ascontiguousarray(X[:, np.arange(n) % X.shape[1]]))
         y = predicted(model, X) if n else np.zeros(0)
     except ModelFileError as error:

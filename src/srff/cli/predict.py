@@ -85,6 +85,7 @@ def predict(
         from srff.cli.outputs import check_free, print_json
         from srff.cli.rows import predictor_of
         from srff.cli.tables import opened
+        from srff.inspect.outcome import outcome_of
 
         begun = time.perf_counter()
         if as_json and out == STDOUT:
@@ -93,7 +94,7 @@ def predict(
         if out != STDOUT:
             check_free(Path(out), force)
         fitted = loaded(model)
-        if proba and not hasattr(fitted, "classes_"):
+        if proba and not outcome_of(fitted).labels:
             raise WrongUse(f"--proba needs a model of classes; {model} is of a regression.")
         with opened(table) as given, _destination(out, force) as path:
             predictor = predictor_of(fitted, given)
@@ -201,28 +202,30 @@ def _schema(model: Any, kind: str, proba: bool, missing: Missing) -> Schema:
     import numpy as np
     import pyarrow as pa
 
+    from srff.inspect.outcome import outcome_of
+
     # A csv line of one empty value is an empty line, which many programs skip.
     empty = kind != "csv"
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    classes = outcome_of(model).labels
+    if not classes:
         n_targets = getattr(model, "n_targets_", None)
         names = [COLUMN] if n_targets is None else [f"{COLUMN}_{t}" for t in range(n_targets)]
         return Schema(
             [(name, pa.float64()) for name in names],
             lambda Y: [pa.array(y, from_pandas=empty) for y in Y.T],
         )
-    labels = pa.array(classes.tolist())
+    labels = pa.array(classes)
     if not empty and missing == Missing.empty:
-        labels = pa.array([_text(label) for label in classes.tolist()] + ["NaN"])
+        labels = pa.array([_text(label) for label in classes] + ["NaN"])
     columns = [(COLUMN, labels.type)]
     if proba:
-        columns += [(f"{CHANCE}_{_text(label)}", pa.float64()) for label in classes.tolist()]
+        columns += [(f"{CHANCE}_{_text(label)}", pa.float64()) for label in classes]
 
     def made(P: np.ndarray) -> list[Any]:
         none = np.isnan(P[:, 0])
         code = np.argmax(np.where(none[:, None], 0.0, P), axis=1)
-        if len(labels) > classes.size:
-            said = labels.take(pa.array(np.where(none, classes.size, code)))
+        if len(labels) > len(classes):
+            said = labels.take(pa.array(np.where(none, len(classes), code)))
         else:
             said = labels.take(pa.array(code, mask=none))
         return [said, *(pa.array(p, from_pandas=empty) for p in P.T)] if proba else [said]

@@ -64,10 +64,10 @@ def report(
         found = summary(given)
         if data is not None:
             from srff.cli.rows import judged_rows
-            from srff.inspect.evaluate import judge
+            from srff.inspect.evaluate import assess
 
             X, y = judged_rows(given, data, target or [])
-            found |= judged(found["selected"], judge(given, X, y))
+            found |= judged(found["selected"], assess(given, X, y))
         if html is not None:
             given.report(html, X, y, overwrite=force)
         if as_json:

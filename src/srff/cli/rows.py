@@ -16,7 +16,8 @@ from srff.data.encoding.frames import coded
 from srff.data.encoding.level_means import level_rows
 from srff.data.encoding.table_columns import CATEGORY
 from srff.data.sources.batches import gaps_of, matrix
-from srff.inspect.evaluate import outputs_of, predictions_of
+from srff.inspect.evaluate import outputs_of
+from srff.inspect.outcome import outcome_of
 
 if TYPE_CHECKING:
     from srff.data.sources.tables import Table
@@ -68,7 +69,7 @@ class Predictor:
             X = encoding.take(model.columns_).unchecked(X)
         else:
             X = X[:, np.searchsorted(self.used, model.columns_)]
-        return predictions_of(model, outputs_of(model, X))
+        return outcome_of(model).predictions(outputs_of(model, X))
 
 
 def predictor_of(model: Any, table: Table, beside: Sequence[str] = ()) -> Predictor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from srff.inspect.evaluate import Judgement
+    from srff.inspect.evaluate import Assessment
 
 SHOWN = 40
 """Variables that a table shows at most."""
@@ -19,16 +19,10 @@ SHOWN_CLASSES = 8
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     from srff._utils.version import __version__
-    from srff.inspect.describe import (
-        constant_model,
-        explained,
-        loss_of,
-        measure,
-        n_entries,
-        noun,
-        selected,
-    )
+    from srff.inspect.describe import explained, n_entries, noun, selected
+    from srff.inspect.outcome import outcome_of
 
+    outcome = outcome_of(model)
     own = hasattr(model, "scale_")
     chosen = []
     for entry in selected(model) if own else []:
@@ -44,9 +38,9 @@ def summary(model: Any) -> dict[str, Any]:
         "n_groups": n_entries(model),
         "called": noun(model),
         "validation_error": error,
-        "error_is": measure(model).short,
+        "error_is": outcome.measure.short,
         "explained": part,
-        "constant": constant_model(model),
+        "constant": outcome.constant,
         "kind": getattr(model, "model_kind_", None),
         "input_map": getattr(getattr(model, "input_map_", None), "name", None),
         "n_components": int(model.offsets_.size) if hasattr(model, "offsets_") else None,
@@ -54,22 +48,22 @@ def summary(model: Any) -> dict[str, Any]:
         "candidates": len(path.get("kind", ())),
         "version": __version__,
     }
-    if loss_of(model).quadratic:
+    if outcome.loss.quadratic:
         found["r2"] = part
-    if hasattr(model, "classes_"):
-        found["classes"] = model.classes_.tolist()
+    if outcome.labels:
+        found["classes"] = list(outcome.labels)
     return found
 
 
-def judged(chosen: list[dict[str, Any]], found: Judgement) -> dict[str, Any]:
+def judged(chosen: list[dict[str, Any]], found: Assessment) -> dict[str, Any]:
     """What rows say of a model, and how much each of its variables is missed."""
     out: dict[str, Any] = {
         "judged_rows": found.n_rows,
         "error": found.error,
         "error_explained": found.explained,
         "selected": [
-            one | {"missed_by": missed.rise, "standard_error": missed.error}
-            for one, missed in zip(chosen, found.missed, strict=True)
+            one | {"missed_by": importance.rise, "standard_error": importance.standard_error}
+            for one, importance in zip(chosen, found.importances, strict=True)
         ],
     }
     if found.classes is not None:

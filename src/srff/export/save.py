@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from srff._utils.atomic_files import replace_file
-from srff.export.format.classes import CLASSES, NAMES, described, rebuilt
+from srff.export.format.classes import CLASSES, NAMES, put_together, taken_apart
 from srff.export.format.container import Refused, packed, read, unpacked
 
 __all__ = ["ModelFileError", "load", "save"]
@@ -36,7 +36,7 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
 
     Parameters
     ----------
-    model : SRFFRegressor, SRFFClassifier, RFFRegressor or a regressor of :mod:`srff.baselines`
+    model : SRFFRegressor, SRFFClassifier or RFFRegressor
         The model.
     path : path
         Where to write it.  The file is there whole or not at all.
@@ -69,9 +69,9 @@ def save(model: Any, path: str | os.PathLike, *, overwrite: bool = False) -> Non
     try:
         if not overwrite and os.path.lexists(target):
             raise FileExistsError
-        parts, about = described(model)
+        parts, about = taken_apart(model)
         content = packed(parts.arrays, about)
-        rebuilt(*unpacked(content))  # what could not be loaded is not written
+        put_together(*unpacked(content))  # what could not be loaded is not written
         replace_file(target, content, overwrite=overwrite)
     except Refused as reason:
         raise ValueError(f"The model cannot be saved: {reason}.") from None
@@ -123,6 +123,6 @@ def load(path: str | os.PathLike) -> Any:
     safetensors format.
     """
     try:
-        return rebuilt(*unpacked(read(path)))
+        return put_together(*unpacked(read(path)))
     except Refused as reason:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {reason}.") from None

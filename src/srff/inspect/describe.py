@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from srff.core.groups import parse_groups
-from srff.core.losses import SQUARED, Loss, Pinball
+from srff.inspect.outcome import outcome_of
+from srff.inspect.pages import rendered
+from srff.inspect.wording import first_few, number, share
 
 MOST_NAMED = 10
 MOST_TOGETHER = 3
@@ -35,19 +36,7 @@ class Entry:
         return f"{self.name} ({_listed(self.inside)})"
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What the error of a model is."""
-
-    name: str
-    """In a sentence."""
-    short: str
-    """On an axis."""
-    of_rows: str
-    """What is averaged over rows: the square of it, or itself."""
-
-
-def names(model: Any) -> list[str]:
+def feature_names(model: Any) -> list[str]:
     """The names of the inputs, made up as scikit-learn does where they have none."""
     known = getattr(model, "feature_names_in_", None)
     if known is not None:
@@ -57,13 +46,13 @@ def names(model: Any) -> list[str]:
 
 def n_entries(model: Any) -> int:
     """What can be selected: the variables, those of a group as one."""
-    unit = _units(model)
+    unit = _group_numbers(model)
     return int(model.n_features_in_ if unit is None else unit.max() + 1)
 
 
 def selected(model: Any) -> list[Entry]:
     """What the model uses, that of the largest scale first."""
-    known, scale, unit = names(model), np.asarray(model.scale_), _units(model)
+    known, scale, unit = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
     order = [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0]
     if unit is None:
         return [Entry(known[i], (i,), float(scale[i])) for i in order]
@@ -80,7 +69,7 @@ def selected(model: Any) -> list[Entry]:
     return out
 
 
-def _units(model: Any) -> np.ndarray | None:
+def _group_numbers(model: Any) -> np.ndarray | None:
     """The number of each column's group; None where every column stands for itself."""
     groups = getattr(model, "groups", None)
     if groups is None:
@@ -126,60 +115,8 @@ def _few(inside: tuple[str, ...]) -> list[str]:
 def noun(model: Any, count: int = 2) -> str:
     """What is selected: variables, or groups of such too."""
     word = "variable" if count == 1 else "variables"
-    grouped = _units(model) is not None
+    grouped = _group_numbers(model) is not None
     return f"{word} or group{'' if count == 1 else 's'}" if grouped else word
-
-
-def loss_of(model: Any) -> Loss:
-    """What the model's error is the mean of."""
-    found = getattr(model, "_loss", None)
-    return SQUARED if found is None else found()
-
-
-def n_targets(model: Any) -> int:
-    """Columns of the target of a regression."""
-    return getattr(model, "n_targets_", None) or 1
-
-
-def measure(model: Any) -> Measure:
-    """What ``validation_error_`` is."""
-    loss = loss_of(model)
-    if loss.name in ("logistic", "multinomial"):
-        return Measure("log loss", "log loss", "log loss")
-    if loss.name == "poisson":
-        name = "half of the mean Poisson deviance"
-        return Measure(name, "Poisson deviance / 2", name)
-    if isinstance(loss, Pinball):
-        name = f"pinball loss of the {quantile(loss)}"
-        return Measure(name, "pinball loss", name)
-    if loss.quadratic:
-        unit = ""
-        if n_targets(model) > 1 and not _as_they_stand(model):
-            unit = ", in units of the targets' spreads"
-        return Measure(f"root mean squared error{unit}", "RMSE", f"mean squared error{unit}")
-    return Measure(f"mean {loss.name} loss", f"{loss.name} loss", f"mean {loss.name} loss")
-
-
-def _as_they_stand(model: Any) -> bool:
-    """Whether several targets count by their variance."""
-    weights = getattr(model, "target_weights", "variance")
-    return isinstance(weights, str) and weights == "variance"
-
-
-def quantile(loss: Pinball) -> str:
-    """A quantile in words."""
-    return "median" if loss.quantile == 0.5 else f"{loss.quantile:g} quantile"
-
-
-def constant_model(model: Any) -> str:
-    """What predicts without any variable, and the error is compared with."""
-    if hasattr(model, "classes_"):
-        return "the class shares"
-    loss = loss_of(model)
-    if isinstance(loss, Pinball):
-        return f"the target's {quantile(loss)}"
-    means = loss.quadratic or loss.name == "poisson"
-    return ("the means" if n_targets(model) > 1 else "the mean") if means else "a constant"
 
 
 def explained(model: Any) -> float:
@@ -188,33 +125,18 @@ def explained(model: Any) -> float:
     Of squares, that is the share of the variance that is explained.
     """
     ratio = model.validation_error_ / model.constant_error_ if model.constant_error_ else np.nan
-    return float(1 - (ratio**2 if loss_of(model).quadratic else ratio))
+    return float(1 - (ratio**2 if outcome_of(model).loss.quadratic else ratio))
 
 
 def compared(model: Any, part: float | None = None) -> str:
     """How much better the model is than none, in words."""
-    part = explained(model) if part is None else part
-    if loss_of(model).quadratic:
+    part, outcome = explained(model) if part is None else part, outcome_of(model)
+    if outcome.loss.quadratic:
         return f"{share(part)} of the variance explained"
     if np.isnan(part):
-        return f"that of {constant_model(model)} is not known"
+        return f"that of {outcome.constant} is not known"
     word = "less" if part >= 0 else "more"
-    return f"{share(abs(part))} {word} than that of {constant_model(model)}"
-
-
-def number(x: Any) -> str:
-    """Four digits, as people write them."""
-    x = float(x)
-    if np.isnan(x):
-        return "-"
-    if x and not 1e-4 <= abs(x) < 1e7:
-        return f"{x:.3e}"
-    return f"{x:,.4g}" if abs(x) < 1e4 else f"{x:,.0f}"
-
-
-def share(x: float) -> str:
-    """A share in percent."""
-    return "-" if np.isnan(x) else f"{100 * x:.1f} %"
+    return f"{share(abs(part))} {word} than that of {outcome.constant}"
 
 
 def summary(model: Any) -> str:
@@ -222,24 +144,18 @@ def summary(model: Any) -> str:
     chosen, total = selected(model), n_entries(model)
     if not chosen:
         return f"none of {total:,} {noun(model, total)} matters"
-    named = ", ".join(entry.described for entry in chosen[:MOST_NAMED])
-    named += ", ..." if len(chosen) > MOST_NAMED else ""
+    named = first_few((entry.described for entry in chosen), MOST_NAMED)
     text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
-    if np.isfinite(model.validation_error_) and _loss_is_known(model):
-        what = "" if loss_of(model).quadratic else f"{measure(model).name}, "
-        text += f"; validation error {number(model.validation_error_)} ({what}{compared(model)})"
-    return text
-
-
-def _loss_is_known(model: Any) -> bool:
-    """Whether the loss is one still; another may have been set after the fit."""
     try:
-        loss_of(model)
+        outcome = outcome_of(model)
     except ValueError:
-        return False
-    return True
+        return text  # a loss that is none was set after the fit
+    if not np.isfinite(model.validation_error_):
+        return text
+    what = "" if outcome.loss.quadratic else f"{outcome.measure.name}, "
+    return f"{text}; validation error {number(model.validation_error_)} ({what}{compared(model)})"
 
 
 def html_summary(model: Any) -> str:
     """The same for a notebook."""
-    return f"<p style='margin: .3em 0'>{escape(summary(model))}</p>"
+    return rendered("summary.html", summary=summary(model))

@@ -1,21 +1,17 @@
 """A fitted model as one page that stands alone: the answer first, then how it was found.
 
-The page needs no network: styles, figures and the little script that sorts tables are in it.
-Every text that comes from the data, such as a column's name, is escaped.
+The page needs no network: styles, figures and the little script that sorts tables are in it.  Here
+is what it says as plain data; how it says it is in ``templates/report.html``.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
-import io
 import os
 import platform
-import re
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
-from importlib import resources
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -24,24 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 from srff._utils.atomic_files import replace_file
 from srff._utils.version import __version__
 from srff.data.encoding.columns import Category
-from srff.inspect.describe import (
-    Entry,
-    compared,
-    constant_model,
-    loss_of,
-    measure,
-    n_entries,
-    n_targets,
-    names,
-    noun,
-    number,
-    selected,
-    share,
-)
-from srff.inspect.evaluate import ClassFigures, Judgement, judge
+from srff.inspect.describe import compared, feature_names, n_entries, noun, selected
+from srff.inspect.evaluate import Assessment, assess
+from srff.inspect.outcome import ClassFigures, outcome_of
+from srff.inspect.pages import rendered
+from srff.inspect.pictures import pictures
+from srff.inspect.wording import first_few, number, share
 
 MOST_LISTED = 200
-"""Variables of the first table; more are counted."""
+"""Lines of a table; more are counted."""
 
 MOST_NAMED = 12
 """Variables of the first sentence."""
@@ -52,10 +39,19 @@ MOST_CLASSES = 10
 NAMED_LEVELS = 5
 """Levels of a category that are named with their shares."""
 
-MOST_TARGETS = 4
-"""Targets of several that effects are drawn for."""
-
 PACKAGES = ("srff", "numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts; ``unlisted`` counts the lines that it has no room for."""
+
+    caption: str
+    head: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    unlisted: int = 0
+    things: str = ""
+    """What lines are of, with a blank."""
 
 
 def report(
@@ -93,15 +89,14 @@ def report(
         raise ValueError("X and y must be given together, or neither.")
     if path is not None and Path(path).exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)} is there already; overwrite=True replaces it.")
-    rows = None if X is None else judge(model, X, y)
-    page = Template(
-        resources.files("srff.inspect").joinpath("report.html").read_text("utf-8")
-    ).substitute(
-        title=escape(title),
-        answer=_answer(model, rows),
-        variables=_variables(model, rows),
-        classes=_classes(model, rows),
-        figures=_figures(model, X, y),
+    rows = None if X is None else assess(model, X, y)
+    page = rendered(
+        "report.html",
+        title=title,
+        answer=_answer(model),
+        rows=None if rows is None else _on_rows(model, rows),
+        variables=_variable_table(model, rows),
+        pictures=pictures(model, X, y),
         search=_search(model),
         data=_data(model),
         use=_use(model),
@@ -112,80 +107,61 @@ def report(
     return page
 
 
-def _answer(model: Any, rows: Judgement | None) -> str:
-    """The answer in a sentence or three."""
-    chosen, total = selected(model), n_entries(model)
-    target = "the target" if n_targets(model) == 1 else f"the {n_targets(model)} targets"
-    if hasattr(model, "classes_"):
-        target = "the class"
-    if not chosen:
-        what = noun(model, total)
-        first = f"<p class=lead>None of the {total:,} {what} helps to predict {target}.</p>"
-    else:
-        shown = ", ".join(_bold(entry) for entry in chosen[:MOST_NAMED])
-        left = len(chosen) - MOST_NAMED
-        more = f" and {left:,} more" if left > 0 else ""
-        word = f"{noun(model, len(chosen))} {'matters' if len(chosen) == 1 else 'matter'}"
-        first = f"<p class=lead>{len(chosen):,} of {total:,} {word}: {shown}{more}.</p>"
-    facts = []
+def _answer(model: Any) -> dict[str, Any]:
+    """What matters, and how well it predicts rows that were held out."""
+    chosen, total, outcome = selected(model), n_entries(model), outcome_of(model)
+    nouns = {"selected": noun(model, len(chosen)), "total": noun(model, total)}
+    held_out = None
     if np.isfinite(model.validation_error_):
-        facts.append(
-            f"On rows held out from the search the {escape(measure(model).name)} is "
-            f"<b>{number(model.validation_error_)}</b>, {escape(compared(model))}."
-        )
-    if rows is not None:
-        facts += _on_rows(model, rows)
-    facts.append(
-        f"A {noun(model, 1)} is kept only if the model without it is significantly worse on "
-        "held-out rows (one-sided, level 0.05); the scale of any other is exactly zero."
-        if model.n_features_to_select is None
-        else f"{model.n_features_to_select:,} {noun(model)} were asked for; the scale of any other "
-        "is exactly zero."
-    )
-    return first + "".join(f"<p>{fact}</p>" for fact in facts)
+        held_out = {"error": model.validation_error_, "compared": compared(model)}
+    return {
+        "named": [
+            {"name": entry.name, "columns": entry.described.removeprefix(entry.name)}
+            for entry in chosen[:MOST_NAMED]
+        ],
+        "unnamed": max(len(chosen) - MOST_NAMED, 0),
+        "n_selected": len(chosen),
+        "n_total": total,
+        "n_wanted": model.n_features_to_select,
+        "nouns": {**nouns, "one": noun(model, 1), "several": noun(model)},
+        "has_groups": any(entry.inside for entry in chosen),
+        "sought": outcome.sought,
+        "measure": outcome.measure.name,
+        "held_out": held_out,
+    }
 
 
-def _bold(entry: Entry) -> str:
-    """The name, and the columns of a group in plain letters."""
-    inside = entry.described.removeprefix(entry.name)
-    return f"<b>{escape(entry.name)}</b>{escape(inside)}"
-
-
-def _on_rows(model: Any, rows: Judgement) -> list[str]:
+def _on_rows(model: Any, rows: Assessment) -> dict[str, Any]:
     """How good the model is on the rows that were given."""
-    facts = [
-        f"On the {rows.n_rows:,} rows given to this report it is <b>{number(rows.error)}</b>, "
-        f"{escape(compared(model, rows.explained))}."
+    outcome, found = outcome_of(model), rows.classes
+    targets = [
+        [f"target {t}", number(one.rmse), share(one.r2)] for t, one in enumerate(rows.targets)
     ]
-    if rows.classes is not None:
-        found = rows.classes
-        of = "" if model.classes_.size == 2 else " (the mean of each class against the others)"
-        area = ""
-        if np.isfinite(found.auc):
-            area = f" The area under the ROC curve is <b>{found.auc:.3f}</b>{of}."
-        facts.append(
-            f"<b>{share(found.accuracy)}</b> of the rows are given their class; always saying the "
-            f"most frequent would give {share(found.largest)}.{area}"
-        )
-    if len(rows.targets) > 1:
-        lines = [
-            [f"target {t}", number(one.rmse), share(one.r2)] for t, one in enumerate(rows.targets)
-        ]
-        head = ["target", "root mean squared error", "of its variance explained"]
-        facts.append(_table("Each target on the rows given", head, lines))
-    return facts
+    head = ["target", "root mean squared error", "of its variance explained"]
+    return {
+        "n_rows": rows.n_rows,
+        "error": rows.error,
+        "compared": compared(model, rows.explained),
+        "missed": outcome.measure.of_rows,
+        "targets": Table("Each target on the rows given", head, targets) if targets[1:] else None,
+        "classes": found,
+        "n_classes": len(outcome.labels),
+        "auc": found.auc if found is not None and np.isfinite(found.auc) else None,
+        "class_tables": _class_tables([*map(str, outcome.labels)], found) if found else [],
+    }
 
 
-def _variables(model: Any, rows: Judgement | None) -> str:
+def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
+    """The variables with their scales, and how much each is missed on rows that were given."""
     chosen = selected(model)
     if not chosen:
-        return "<p>No variable was selected.</p>"
+        return None
     total = sum(entry.scale for entry in chosen)
     head = ["variable", "scale", "share"]
     missed = {}
     if rows is not None:
         head += ["missed by", "standard error"]
-        missed = {one.entry: (one.rise, one.error) for one in rows.missed}
+        missed = {one.entry: (one.rise, one.standard_error) for one in rows.importances}
     lines = [
         [
             entry.described,
@@ -195,255 +171,85 @@ def _variables(model: Any, rows: Judgement | None) -> str:
         ]
         for entry in chosen[:MOST_LISTED]
     ]
-    left = len(chosen) - MOST_LISTED
-    note = f"<p>{left:,} more are not listed.</p>" if left > 0 else ""
-    text = "<p>The scale says how fast the model varies along a variable, standardised: variables "
-    text += "can be compared. "
-    if any(entry.inside for entry in chosen):
-        text += "The columns of a group have one scale. "
-    if rows is not None:
-        text += (
-            f"“Missed by” is the rise of the {escape(measure(model).of_rows)} when the variable is "
-            "shuffled; one that is several standard errors large is no accident of the rows."
-        )
-    return text + "</p>" + _table("The variables that matter", head, lines) + note
+    return Table("The variables that matter", head, lines, max(len(chosen) - MOST_LISTED, 0))
 
 
-def _classes(model: Any, rows: Judgement | None) -> str:
-    """How well the classes are told apart; nothing for a regression."""
-    if rows is None or rows.classes is None:
-        return ""
-    labels, found = [str(label) for label in model.classes_.tolist()], rows.classes
-    text = _class_table(labels, found)
-    if len(labels) <= MOST_CLASSES:
-        head = ["class", *(f"said {label}" for label in labels)]
-        lines = [
-            [label, *(f"{count:,}" for count in counts)]
-            for label, counts in zip(labels, found.confusion.tolist(), strict=True)
-        ]
-        text += _table("What was said of the rows of each class", head, lines)
-    return (
-        f'<section aria-labelledby="h-classes"><h2 id="h-classes">The classes</h2>{text}</section>'
-    )
+def _class_tables(labels: list[str], found: ClassFigures) -> list[Table]:
+    """Of each class the share that is found, and of what is said to be it, the share that is.
 
-
-def _class_table(labels: list[str], found: ClassFigures) -> str:
-    """Of each class the share that is found, and of what is said to be it, the share that is."""
+    Of a few classes, also what was said of each.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         right = np.diag(found.confusion)
         recall = right / found.confusion.sum(axis=1)
         precision = right / found.confusion.sum(axis=0)
-    lines = [
+    counts = found.confusion.sum(axis=1).tolist()
+    each = [
         [label, f"{n:,}", share(r), share(p)]
-        for label, n, r, p in zip(
-            labels, found.confusion.sum(axis=1).tolist(), recall, precision, strict=True
-        )
+        for label, n, r, p in zip(labels, counts, recall, precision, strict=True)
     ]
     head = ["class", "rows", "of these found (recall)", "right where said (precision)"]
-    left = len(lines) - MOST_LISTED
-    note = f"<p>{left:,} more classes are not listed.</p>" if left > 0 else ""
-    return _table("Each class on the rows given", head, lines[:MOST_LISTED]) + note
+    caption, left = "Each class on the rows given", max(len(each) - MOST_LISTED, 0)
+    tables = [Table(caption, head, each[:MOST_LISTED], left, "classes ")]
+    if len(labels) <= MOST_CLASSES:
+        against = [
+            [label, *(f"{count:,}" for count in said)]
+            for label, said in zip(labels, found.confusion.tolist(), strict=True)
+        ]
+        head = ["class", *(f"said {label}" for label in labels)]
+        tables.append(Table("What was said of the rows of each class", head, against))
+    return tables
 
 
-def _figures(model: Any, X: Any, y: Any) -> str:
-    """The plots, drawn into the page."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return "<p>Plots need matplotlib: pip install 'srff[plot]'.</p>"
-    out: list[str] = []
-    for name, description, size, draw in _wanted(model, X, y):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
-        label = f"fig-{len(out)}"
-        out.append(
-            f'<figure role=group aria-labelledby="{label}">{_svg(figure, label, description)}'
-            f'<figcaption id="{label}"><b>{escape(name)}.</b> {escape(description)}</figcaption>'
-            "</figure>"
-        )
-    return "".join(out)
-
-
-Drawing = tuple[str, str, tuple[float, float], Callable[[Any], Any]]
-"""Name, description, inches and what draws it."""
-
-
-def _wanted(model: Any, X: Any, y: Any) -> list[Drawing]:
-    """The plots of a page."""
-    from srff import plot
-
-    chosen = selected(model)
-    wanted: list[Drawing] = []
-    if chosen:
-        height = 1.2 + 0.24 * min(len(chosen) + 1, 20)
-        wanted.append(
-            (
-                "Scales",
-                "Bars of the learned scales of the selected variables, the largest first.",
-                (6.4, max(height, 2.2)),
-                lambda figure: plot.scales(model, ax=figure.subplots()),
-            )
-        )
-    if len(model.path_["alpha"]) > 1:
-        two = not loss_of(model).quadratic
-        by_two = ": on the left by the error of the search, on the right by the model's own loss"
-        wanted.append(
-            (
-                "The search",
-                "Validation error of every candidate against its number of variables"
-                f"{by_two if two else ''}.",
-                (8.4 if two else 6.4, 4.0),
-                lambda figure: plot.path(model, ax=figure.subplots()),
-            )
-        )
-    if X is None:
-        return wanted
-    classes = hasattr(model, "classes_")
-    wanted.append(
-        (
-            "Classes told apart" if classes else "Predicted and actual",
-            "Shares of a class found against shares of others taken for it, and how often comes "
-            "what is given a chance."
-            if classes
-            else "Predictions against the target, and residuals against predictions.",
-            (8.4, 3.8 if classes or n_targets(model) == 1 else 3.2 * min(n_targets(model), 6)),
-            lambda figure: plot.fit(model, X, y, ax=figure.subplots()),
-        )
-    )
-    if chosen:
-        wanted += _effects(model, X)
-    return wanted
-
-
-def _effects(model: Any, X: Any) -> list[Drawing]:
-    """A plot of effects, or one for each of the first targets."""
-    from srff import plot
-
-    shown = int(model.get_support().sum())
-    shown = min(shown, 5) + (shown > 1)
-    size = (8.4, 2.9 * -(-shown // 3))
-    several = n_targets(model) > 1
-    what = "Mean chance" if hasattr(model, "classes_") else "Mean prediction"
-    said = f"{what} where a variable, or a pair of them, is set to a value."
-
-    def drawing(t: int) -> Drawing:
-        name = f"Effects on target {t}" if several else "Effects"
-        target = t if several else None
-        return (
-            name,
-            said,
-            size,
-            lambda figure: plot.effect(model, X, target=target, ax=figure.subplots()),
-        )
-
-    return [drawing(t) for t in range(min(n_targets(model), MOST_TARGETS))]
-
-
-def _svg(figure: Any, label: str, description: str) -> str:
-    """A figure as SVG that can stand beside others: its ids are its own."""
-    import matplotlib
-
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": label}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="([^"]+)"', rf'id="{label}-\1"', text)
-    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{label}-", text)
-    return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
-
-
-def _search(model: Any) -> str:
-    path = model.path_
-    n = len(path["alpha"])
-    samples = ""
-    if model.effective_passes_ > 1.01 * model.n_passes_:
-        samples = f" ({number(model.effective_passes_)} times counting passes over samples)"
-    text = (
-        f"<p>{n:,} candidate model{'s' if n != 1 else ''} considered; the rows were read "
-        f"{model.n_passes_:,} times{samples}. The chosen one is of the kind "
-        f"“{escape(str(model.model_kind_))}” with alpha {number(model.alpha_)} and "
-        f"{model.offsets_.size:,} random features.</p>"
-    )
-    if not n:
-        return text
+def _search(model: Any) -> dict[str, Any]:
+    """How the model was found, with the best of the candidates."""
+    path, outcome = model.path_, outcome_of(model)
+    sampled = model.effective_passes_ > 1.01 * model.n_passes_
     error = np.where(np.isnan(path["validation_error"]), np.inf, path["validation_error"])
     searched = np.asarray(path["loss"]) == "scores"
-    best = np.lexsort((error, searched))
-    named = [_loss_name(model, bool(each)) for each in searched]
+    # Errors of the search may be of another kind than those of the last models.
+    kind = np.where(searched, outcome.search_error, outcome.measure.short).tolist()
     what = [noun(model), "alpha", "error of", "validation error", "training error", "seconds"]
-    head = ["kind", "inputs", *what]
     lines = [
         [
             str(path["kind"][i]),
             str(path["inputs"][i]),
             f"{path['n_variables'][i]:,}",
             number(path["alpha"][i]),
-            named[i],
+            kind[i],
             *(number(path[k][i]) for k in ("validation_error", "training_error", "seconds")),
         ]
-        for i in best[:MOST_LISTED].tolist()
+        for i in np.lexsort((error, searched))[:MOST_LISTED].tolist()
     ]
-    table = _table("Candidates, the best first", head, lines)
-    return f"{text}<details><summary>All candidates</summary>{table}</details>"
+    table = Table("Candidates, the best first", ["kind", "inputs", *what], lines)
+    return {
+        "n_candidates": len(path["alpha"]),
+        "n_passes": model.n_passes_,
+        "effective_passes": model.effective_passes_ if sampled else None,
+        "kind": model.model_kind_,
+        "alpha": model.alpha_,
+        "n_components": model.offsets_.size,
+        "candidates": table if lines else None,
+    }
 
 
-def _loss_name(model: Any, searched: bool) -> str:
-    """What the errors of a candidate are; those of the search are of another kind than the last."""
-    if not searched:
-        return measure(model).short
-    return "root of Brier's score" if hasattr(model, "classes_") else "RMSE of scores"
-
-
-def _data(model: Any) -> str:
-    known, chosen = names(model), model.get_support(indices=True)
-    notes = []
-    if model.model_kind_ == "mean":
-        notes.append(
-            f"The model predicts {escape(constant_model(model))}: nothing that was tried did "
-            "significantly better."
-        )
-    if type(model.input_map_).__name__ == "Quantile":
-        notes.append("Inputs are skewed or heavy-tailed: they are used as normal scores of ranks.")
-    if model.missing == "impute":
-        notes.append(
-            "Missing numbers are filled in with the median, and marked where the fit had any; a "
-            "missing category is a level of its own. In columns that are not selected they never "
-            "matter."
-        )
-    text = f"<p>{model.n_features_in_:,} inputs. {_target_text(model)}</p>"
-    text += "".join(f"<p class=note>{note}</p>" for note in notes)
-    if not chosen.size:
-        return text
+def _data(model: Any) -> dict[str, Any]:
+    """What the model was fitted on."""
+    outcome, known = outcome_of(model), feature_names(model)
+    chosen = model.get_support(indices=True)[:MOST_LISTED].tolist()
     head = ["variable", "mean", "standard deviation"]
-    lines = [[known[i], *_column(model, i)] for i in chosen[:MOST_LISTED].tolist()]
-    if model.encoding_ is None:
-        lines = [line[:3] for line in lines]
-    else:
+    if model.encoding_ is not None:
         head += ["missing", "levels"]
-    return text + _table("The selected variables in the training data", head, lines)
-
-
-def _target_text(model: Any) -> str:
-    """The target of the fit in a sentence."""
-    if hasattr(model, "classes_"):
-        labels = [str(label) for label in model.classes_.tolist()]
-        few = ", ".join(labels[:MOST_NAMED]) + (", ..." if len(labels) > MOST_NAMED else "")
-        weighted = "" if model.class_weight is None else " Rows count by the weight of their class."
-        return f"{len(labels):,} classes: {escape(few)}.{weighted}"
-    spread = number(model.target_spread_)
-    if n_targets(model) > 1:
-        text = f"{n_targets(model):,} targets; "
-        return text + (
-            f"the root of the sum of their variances is {spread}."
-            if model.target_weights == "variance"
-            else "they count by weights, not by their variance."
-        )
-    if not loss_of(model).quadratic:
-        return f"The loss is the {escape(measure(model).name)}."
-    mean = number(model.intercept_)
-    return f"The target's mean is {mean}, its standard deviation {spread}."
+    lines = [[known[i], *_column(model, i)][: len(head)] for i in chosen]
+    table = Table("The selected variables in the training data", head, lines)
+    return {
+        "n_inputs": model.n_features_in_,
+        "target": outcome.target_text,
+        "constant": outcome.constant if model.model_kind_ == "mean" else None,
+        "normal_scores": model.input_map_.name == "quantile",
+        "imputed": model.missing == "impute",
+        "columns": table if lines else None,
+    }
 
 
 def _column(model: Any, column: int) -> list[str]:
@@ -482,18 +288,13 @@ def _level_shares(of: Category, levels: list[Any], mean: np.ndarray) -> list[str
     return [share(shares[-1]), f"{count}: {named}{dots}"]
 
 
-def _use(model: Any) -> str:
-    known, chosen = names(model), model.get_support(indices=True)
-    listed = ", ".join(repr(known[i]) for i in chosen[:6].tolist())
-    dots = ", ..." if chosen.size > 6 else ""
-    chances = "\nmodel.predict_proba(X)  # a chance for each class" * hasattr(model, "classes_")
-    code = f"""import srff
-
-srff.save(model, "model.srff")  # then, wherever it is needed:
-model = srff.load("model.srff")
-model.predict(X)  # X with the {model.n_features_in_} columns of the training data{chances}
-model.reduced().predict(X[[{listed}{dots}]])  # the selected columns are enough"""
-    return f"<pre><code>{escape(code)}</code></pre>"
+def _use(model: Any) -> dict[str, Any]:
+    """What the code that uses the model needs."""
+    known, chosen = feature_names(model), model.get_support(indices=True)
+    return {
+        "has_classes": bool(outcome_of(model).labels),
+        "columns": first_few((repr(known[i]) for i in chosen.tolist()), 6),
+    }
 
 
 def _versions() -> str:
@@ -501,19 +302,4 @@ def _versions() -> str:
     for name in PACKAGES:
         version = __version__ if name == "srff" else importlib.metadata.version(name)
         found.append(f"{name} {version}")
-    return escape(", ".join(found))
-
-
-def _table(caption: str, head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    columns = "".join(
-        f'<th scope=col aria-sort="none"><button type=button>{escape(name)}</button></th>'
-        for name in head
-    )
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines
-    )
-    return (
-        f'<div class=scroll tabindex=0 role=region aria-label="{escape(caption)}">'
-        f"<table class=sortable><caption>{escape(caption)}</caption>"
-        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return ", ".join(found)

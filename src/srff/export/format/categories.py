@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from srff.data.encoding.columns import Category, Encoding, Number
-from srff.export.format.container import Refused, shown
+from srff.export.format.container import Refused, quoted
 from srff.export.format.kinds import FINITE, Floats, Integers, Packed, Stored, Texts, Truths
 
 NUMBERS, TEXTS, TRUTHS, INTEGERS, FLOATS = range(5)
@@ -62,7 +62,7 @@ class Classes:
     def unpack(self, name: str, stored: Stored) -> np.ndarray:
         kind = stored.value(name)
         if kind not in CLASS_TYPES:
-            raise Refused(f"{name} are of the type {shown(kind)}")
+            raise Refused(f"{name} are of the type {quoted(kind)}")
         (labels,) = _unpack_labels(name, stored, f"lists of {name}", 1)
         if labels is None or labels.size < 2:
             raise Refused(f"{name} are not two labels or more")
@@ -230,5 +230,5 @@ class ColumnEncoding:
 def _truth(name: str, stored: Stored) -> bool:
     value = stored.value(name)
     if not isinstance(value, bool):
-        raise Refused(f"{name} is {shown(value)}; true or false is expected")
+        raise Refused(f"{name} is {quoted(value)}; true or false is expected")
     return value

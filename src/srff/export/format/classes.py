@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +18,17 @@ from srff.estimators.classifier import SRFFClassifier
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
 from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
-from srff.export.format.container import Refused, check_keys, mapping, shown
+from srff.export.format.container import Refused, check_keys, mapping, quoted
 from srff.export.format.kinds import (
     FEATURE,
     FINITE,
     SMALL,
-    Bases,
     BlockType,
     Count,
     Floats,
     InputMap,
     Integers,
     Kind,
-    Lists,
-    Nothing,
     Number,
     Packed,
     PerOutput,
@@ -43,14 +40,6 @@ from srff.export.format.kinds import (
     Truths,
 )
 from srff.export.format.settings import packed_parameters, unpacked_parameters
-from srff.reproduction.baselines import (
-    SPAM,
-    Denovas,
-    HSICLasso,
-    LassoBaseline,
-    MeanBaseline,
-    RidgeBaseline,
-)
 
 OUTPUTS = ("default", "pandas", "polars")
 """What ``set_output`` may have been given."""
@@ -61,12 +50,15 @@ OPTIONAL = {"feature_names_in_"}
 EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
 """What a fit that failed leaves."""
 
+BASELINES = ("MeanBaseline", "RidgeBaseline", "LassoBaseline", "SPAM", "HSICLasso", "Denovas")
+"""Classes that files of earlier versions may hold."""
+
 FAR = 1e7
 """Largest distance from the mean, in spreads, of what a category or a gap becomes: over n training
 rows it is at most the root of n."""
 
 
-def described(model: Any) -> tuple[Packed, dict[str, Any]]:
+def taken_apart(model: Any) -> tuple[Packed, dict[str, Any]]:
     """A model taken apart: its arrays, and the rest as plain data."""
     fitted = _is_fitted(model)
     parts = _parts(model) if fitted else Packed()
@@ -81,15 +73,17 @@ def described(model: Any) -> tuple[Packed, dict[str, Any]]:
     return parts, about
 
 
-def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
+def put_together(arrays: dict[str, np.ndarray], about: Any) -> Any:
     """The model put together from arrays and plain data of any origin."""
     what = "the model's description"
     about = mapping(what, about)
     keys = {"class", "parameters", "left_out", "output", "fitted", "values", "column_major"}
     check_keys(what, about, keys)
     name, output, order = about["class"], about["output"], about["column_major"]
+    if name in BASELINES:
+        raise Refused(f"it holds a {name}, and baselines are no longer stored as model files")
     if not (isinstance(name, str) and name in CLASSES):
-        raise Refused(f"its class is {shown(name)}; known are {', '.join(CLASSES)}")
+        raise Refused(f"its class is {quoted(name)}; known are {', '.join(CLASSES)}")
     if not (isinstance(order, list) and all(isinstance(each, str) for each in order)):
         raise Refused("column_major is not a list of names")
     if not isinstance(about["fitted"], bool):
@@ -98,11 +92,11 @@ def rebuilt(arrays: dict[str, np.ndarray], about: Any) -> Any:
     if output is not None:
         selects = isinstance(model, SelectorMixin)
         if not (isinstance(output, str) and output in OUTPUTS and selects):
-            raise Refused(f"output is {shown(output)}")
+            raise Refused(f"output is {quoted(output)}")
         model.set_output(transform=output)
     stored = Stored(arrays, mapping("values", about["values"]), set(order))
     if about["fitted"]:
-        return _fitted(model, stored)
+        return _with_attributes(model, stored)
     stored.check_empty()
     return model
 
@@ -127,42 +121,22 @@ def _parts(model: Any) -> Packed:
     return out
 
 
-def _fitted(model: Any, stored: Stored) -> Any:
+def _with_attributes(model: Any, stored: Stored) -> Any:
     """The model with its fitted attributes."""
-    entry = CLASSES[NAMES[type(model)]]
-    for name, kind in entry.fitted.items():
+    known = CLASSES[NAMES[type(model)]]
+    for name, kind in known.fitted.items():
         if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
             continue
         stored.attributes[name] = kind.unpack(name, stored)
     stored.check_empty()
     for name, value in stored.attributes.items():
         setattr(model, name, value)
-    entry.check(model)
+    _check_together(model)
     return model
 
 
-@dataclass(frozen=True)
-class Inner:
-    """A fitted model inside a model, or None."""
-
-    make: type
-
-    def pack(self, name: str, value: Any, out: Packed) -> None:
-        """Take it apart."""
-        out.values[name] = None if value is None else packed_parameters(value)
-        if value is not None:
-            out.add_part(name, _parts(value))
-
-    def unpack(self, name: str, stored: Stored) -> Any:
-        """Check it and put it together."""
-        about = stored.value(name)
-        if about is None:
-            return None
-        check_keys(name, mapping(name, about), {"parameters", "left_out"})
-        return _fitted(unpacked_parameters(self.make, about), stored.part(name))
-
-
-def _random_features(model: Any) -> None:
+def _check_together(model: Any) -> None:
+    """Refuse parts that do not fit one another."""
     columns, components = model.columns_, model.offsets_.size
     if not components:
         raise Refused("it has no components")
@@ -234,76 +208,29 @@ def _check_near(inputs: Any, encoding: Encoding) -> None:
             raise Refused("encoding_ has numbers that are too far from center_")
 
 
-def _check_bounded(name: str, coefficients: np.ndarray, most: float = FINITE) -> None:
+def _check_bounded(name: str, coefficients: np.ndarray) -> None:
     """Refuse coefficients of bounded functions whose sum may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.abs(coefficients).sum(dtype=coefficients.dtype))
-    if not total <= min(most, float(np.finfo(coefficients.dtype).max)):
+    if not total <= min(FINITE, float(np.finfo(coefficients.dtype).max)):
         raise Refused(f"{name} has numbers that are too large")
 
 
-def _linear(model: Any) -> None:
-    _check_bounded("coef_", model.coef_)
-    used = np.flatnonzero(model.coef_)
-    if model.selected_ is not None and not np.isin(used, model.selected_).all():
-        raise Refused("coef_ is not zero for variables that are not in selected_")
-
-
-def _spam(model: Any) -> None:
-    for basis, coef in zip(model.bases_.values(), model.coef_, strict=True):
-        functions = basis.rotation.shape[1]
-        if functions != coef.size:
-            raise Refused(f"bases_ has {functions} functions where coef_ has {coef.size} entries")
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Splines are at most one.
-            largest = (1 + np.abs(basis.mean)) @ np.abs(basis.rotation) * np.abs(coef)
-            largest = largest * max(1.0, model.y_spread_)
-        _check_bounded("coef_", largest, FINITE / len(model.coef_))
-
-
-def _hsic(model: Any) -> None:
-    inner = 0 if model.model_ is None else model.model_.n_features_in_
-    if inner != model.selected_.size:
-        raise Refused(f"model_ has {inner} inputs, and selected_ {model.selected_.size} variables")
-
-
-def _denovas(model: Any) -> None:
-    if not model.selected_.size:
-        return
-    if model.dual_coef_.size != model.rows_.shape[0]:
-        raise Refused(f"dual_coef_ has {model.dual_coef_.size} entries for other rows_")
-    if not 1e-100 <= model.refit_sigma_ <= 1e100:
-        raise Refused(f"refit_sigma_ is {model.refit_sigma_!r}")
-    _check_bounded("dual_coef_", model.dual_coef_)
-
-
 @dataclass(frozen=True)
-class Entry:
-    """A class of model, its fitted attributes, and the check of them all together."""
+class ModelFormat:
+    """A class of model, and its fitted attributes."""
 
     make: type
     fitted: Mapping[str, Kind]
-    check: Callable[[Any], None]
-
-
-def _path(**columns: type[Floats] | type[Integers]) -> dict[str, Kind]:
-    return {"path_": Table({**columns, "validation_error": Floats})}
 
 
 ANY = Number(any_float=True)
 COLUMNS = ("columns",)
-SELECTED = Integers(("selected variables",), below="columns")
 
 INPUT: dict[str, Kind] = {
     "n_features_in_": Count(1, "columns"),
     "feature_names_in_": Texts(COLUMNS),
 }
-
-TARGET: dict[str, Kind] = {"intercept_": Number()}
-
-STANDARD: dict[str, Kind] = {"center_": Floats(COLUMNS), "spread_": Floats(COLUMNS, low=SMALL)}
-
-LINEAR: dict[str, Kind] = {"coef_": Floats(COLUMNS), "alpha_": ANY}
 
 _RESULTS: dict[str, Kind] = {
     "center_": Floats((ENCODED,)),
@@ -354,80 +281,11 @@ def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
 REGRESSION = _random_feature_kinds({"n_targets_": Targets()})
 CLASSIFICATION = _random_feature_kinds({"classes_": Classes()})
 
-CLASSES: dict[str, Entry] = {
-    "SRFFRegressor": Entry(SRFFRegressor, REGRESSION, _random_features),
-    "SRFFClassifier": Entry(SRFFClassifier, CLASSIFICATION, _random_features),
-    "RFFRegressor": Entry(RFFRegressor, REGRESSION, _random_features),
-    "MeanBaseline": Entry(
-        MeanBaseline, {**INPUT, **TARGET, "selected_": Nothing()}, lambda model: None
-    ),
-    "RidgeBaseline": Entry(
-        RidgeBaseline,
-        {**INPUT, **TARGET, **LINEAR, "selected_": Nothing(), **_path(alpha=Floats)},
-        _linear,
-    ),
-    "LassoBaseline": Entry(
-        LassoBaseline,
-        {
-            **INPUT,
-            **TARGET,
-            **LINEAR,
-            "selected_": SELECTED,
-            "lambda_": ANY,
-            **_path(**{"lambda": Floats, "n_variables": Integers}),
-        },
-        _linear,
-    ),
-    "SPAM": Entry(
-        SPAM,
-        {
-            **INPUT,
-            **TARGET,
-            **STANDARD,
-            "selected_": SELECTED,
-            "y_spread_": Number(low=0.0),
-            "bases_": Bases(),
-            "coef_": Lists(("selected variables",)),
-            "importances_": Floats(COLUMNS, low=0.0),
-            "lambda_": ANY,
-            **_path(**{"lambda": Floats, "n_variables": Integers}),
-        },
-        _spam,
-    ),
-    "HSICLasso": Entry(
-        HSICLasso,
-        {
-            **INPUT,
-            **TARGET,
-            "selected_": SELECTED,
-            "model_": Inner(RFFRegressor),
-            "lambdas_": Floats(("knots",), any_float=True),
-            "coefs_": Floats(("knots", "columns"), any_float=True),
-            **_path(n_variables=Integers),
-        },
-        _hsic,
-    ),
-    "Denovas": Entry(
-        Denovas,
-        {
-            **INPUT,
-            **TARGET,
-            **STANDARD,
-            "selected_": SELECTED,
-            "dual_coef_": Floats(),
-            "rows_": Floats(("rows", "selected variables")),
-            "refit_sigma_": ANY,
-            "sigma_": ANY,
-            "tau_": ANY,
-            "alpha_": ANY,
-            "taus_": Floats(("taus",), any_float=True),
-            "masks_": Truths(("taus", "columns")),
-            "n_iter_": Count(),
-            **_path(tau=Floats, n_variables=Integers),
-        },
-        _denovas,
-    ),
+CLASSES: dict[str, ModelFormat] = {
+    "SRFFRegressor": ModelFormat(SRFFRegressor, REGRESSION),
+    "SRFFClassifier": ModelFormat(SRFFClassifier, CLASSIFICATION),
+    "RFFRegressor": ModelFormat(RFFRegressor, REGRESSION),
 }
 """The classes that a file can name."""
 
-NAMES = {entry.make: name for name, entry in CLASSES.items()}
+NAMES = {known.make: name for name, known in CLASSES.items()}

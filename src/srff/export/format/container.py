@@ -108,7 +108,7 @@ def unpacked(content: bytes) -> tuple[dict[str, np.ndarray], Any]:
     }
     for name, array in arrays.items():
         if array.dtype == bool and (array.view(np.uint8) > 1).any():
-            raise Refused(f"{shown(name)} has truth values that are neither 0 nor 1")
+            raise Refused(f"{quoted(name)} has truth values that are neither 0 nor 1")
     return arrays, strict_json("the model's description", metadata["model"])
 
 
@@ -130,7 +130,7 @@ def _layout(header: bytes, size: int) -> tuple[dict[str, Any], dict[str, Place]]
     places: dict[str, Place] = {}
     end = 0
     for name, entry in entries.items():
-        places[name] = _place(f"the tensor {shown(name)}", entry, end)
+        places[name] = _place(f"the tensor {quoted(name)}", entry, end)
         end = places[name].end
     if end != size:
         raise Refused(f"it is cut off or damaged: {end} bytes of tensors, {size} of them there")
@@ -157,12 +157,12 @@ def _place(what: str, entry: Any, begin: int) -> Place:
     check_keys(what, entry, {"dtype", "shape", "data_offsets"})
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not (isinstance(code, str) and code in DTYPES):
-        raise Refused(f"{what} has the type {shown(code)}; accepted are {', '.join(DTYPES)}")
+        raise Refused(f"{what} has the type {quoted(code)}; accepted are {', '.join(DTYPES)}")
     if not (_integers(shape) and len(shape) <= 2 and all(n >= 0 for n in shape)):
-        raise Refused(f"{what} has the shape {shown(shape)}")
+        raise Refused(f"{what} has the shape {quoted(shape)}")
     end = begin + math.prod(shape) * DTYPES[code].itemsize
     if not (_integers(offsets) and offsets == [begin, end]):
-        raise Refused(f"{what} is at {shown(offsets)}; {shown([begin, end])} is expected")
+        raise Refused(f"{what} is at {quoted(offsets)}; {quoted([begin, end])} is expected")
     return Place(code, tuple(shape), begin, end)
 
 
@@ -186,7 +186,7 @@ def strict_json(what: str, text: Any) -> Any:
 
     def integer(digits: str) -> int:
         if len(digits) > 19:
-            raise Refused(f"{what} has the number {shown(digits)}")
+            raise Refused(f"{what} has the number {quoted(digits)}")
         return int(digits)
 
     def constant(name: str) -> Any:
@@ -214,16 +214,16 @@ def mapping(what: str, value: Any) -> dict[str, Any]:
 def check_keys(what: str, value: Mapping[str, Any], expected: set[str]) -> None:
     """Refuse what lacks a key, or has another."""
     for name in sorted(expected - set(value)):
-        raise Refused(f"{what} lacks {shown(name)}")
+        raise Refused(f"{what} lacks {quoted(name)}")
     for name in sorted(set(value) - expected):
-        raise Refused(f"{what} has the unknown {shown(name)}")
+        raise Refused(f"{what} has the unknown {quoted(name)}")
 
 
 def _integers(value: Any) -> bool:
     return isinstance(value, list) and all(type(n) is int for n in value)
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Something of a file for a message: short, and without characters that a terminal obeys."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -10,23 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.preprocessing import SplineTransformer
 
 from srff.data.scaling import Quantile, Standardise
-from srff.export.format.container import DTYPES, Refused, shown
-from srff.reproduction.baselines.spam import FunctionBasis
+from srff.export.format.container import DTYPES, Refused, quoted
 
 FINITE, FEATURE, SMALL = 1e300, 1e30, 1e-300
 """Largest numbers that are taken for finite ones, and that enter a feature, perhaps in float32;
 the smallest one to divide by."""
-
-SPLINES = 2**24
-"""Largest sum of the squared numbers of splines: scikit-learn makes a matrix of each."""
 
 
 @dataclass
@@ -43,12 +37,6 @@ class Packed:
         if column_major(array):
             self.column_major.append(name)
         self.arrays[name] = array
-
-    def add_part(self, name: str, part: Packed) -> None:
-        """Take in the parts of a model inside."""
-        self.arrays |= {f"{name}.{key}": array for key, array in part.arrays.items()}
-        self.values |= {f"{name}.{key}": value for key, value in part.values.items()}
-        self.column_major += [f"{name}.{key}" for key in part.column_major]
 
 
 @dataclass
@@ -76,14 +64,9 @@ class Stored:
             expected = self.sizes.setdefault(dimension, length)
             if length != expected:
                 raise Refused(f"{name} has {length} {dimension}; {expected} are expected")
-        order = "F" if self.turned(name) else "C"
-        return array.astype(array.dtype.newbyteorder("="), order=order)  # type: ignore[call-overload]
-
-    def turned(self, name: str) -> bool:
-        """Whether a matrix is to lie in memory column by column."""
-        found = name in self.column_major
+        order = "F" if name in self.column_major else "C"
         self.column_major.discard(name)
-        return found
+        return array.astype(array.dtype.newbyteorder("="), order=order)  # type: ignore[call-overload]
 
     def value(self, name: str) -> Any:
         """A number, a text or None."""
@@ -91,23 +74,10 @@ class Stored:
             raise Refused(f"it lacks {name}")
         return self.values.pop(name)
 
-    def part(self, name: str) -> Stored:
-        """The parts of a model inside."""
-        start = f"{name}."
-
-        def taken(names: Any) -> list[str]:
-            return [key for key in names if key.startswith(start)]
-
-        return Stored(
-            {k.removeprefix(start): self.arrays.pop(k) for k in taken(self.arrays)},
-            {k.removeprefix(start): self.values.pop(k) for k in taken(self.values)},
-            {k.removeprefix(start) for k in taken(self.column_major) if self.turned(k)},
-        )
-
     def check_empty(self) -> None:
         """Refuse what nothing asked for."""
         for name in (*self.arrays, *self.values, *sorted(self.column_major)):
-            raise Refused(f"it has {shown(name)}, which is no part of such a model")
+            raise Refused(f"it has {quoted(name)}, which is no part of such a model")
 
 
 class Kind(Protocol):
@@ -143,7 +113,9 @@ class Number:
             return float(value)
         low, high = (-math.inf, math.inf) if self.any_float else (self.low, self.high)
         if type(value) is not float or not low <= value <= high:
-            raise Refused(f"{name} is {shown(value)}; a float from {low:g} to {high:g} is expected")
+            raise Refused(
+                f"{name} is {quoted(value)}; a float from {low:g} to {high:g} is expected"
+            )
         return value
 
 
@@ -160,7 +132,7 @@ class Count:
     def unpack(self, name: str, stored: Stored) -> int:
         value = stored.value(name)
         if type(value) is not int or not self.low <= value <= 2**53:
-            raise Refused(f"{name} is {shown(value)}; an integer from {self.low} is expected")
+            raise Refused(f"{name} is {quoted(value)}; an integer from {self.low} is expected")
         if self.dimension is not None:
             stored.sizes[self.dimension] = value
         return value
@@ -188,19 +160,7 @@ class Text:
         out.values[name] = str(value)
 
     def unpack(self, name: str, stored: Stored) -> str:
-        return line(name, stored.value(name))
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """None."""
-
-    def pack(self, name: str, value: Any, out: Packed) -> None:
-        out.values[name] = None
-
-    def unpack(self, name: str, stored: Stored) -> None:
-        if stored.value(name) is not None:
-            raise Refused(f"{name} is not null")
+        return short_text(name, stored.value(name))
 
 
 @dataclass(frozen=True)
@@ -213,7 +173,7 @@ class BlockType:
     def unpack(self, name: str, stored: Stored) -> np.dtype:
         value = stored.value(name)
         if value not in ("float32", "float64"):
-            raise Refused(f"{name} is {shown(value)}, not 'float32' or 'float64'")
+            raise Refused(f"{name} is {quoted(value)}, not 'float32' or 'float64'")
         return np.dtype(value)
 
 
@@ -376,7 +336,7 @@ class InputMap:
     def unpack(self, name: str, stored: Stored) -> Standardise | Quantile:
         found = stored.value(name)
         if found not in ("standard", "quantile"):
-            raise Refused(f"{name} is {shown(found)}, not 'standard' or 'quantile'")
+            raise Refused(f"{name} is {quoted(found)}, not 'standard' or 'quantile'")
         kinds = self._kinds(found)
         first, second = (kind.unpack(f"{name}.{part}", stored) for part, kind in kinds.items())
         if found == "standard":
@@ -395,58 +355,15 @@ class InputMap:
         return {"knots": Lists(used), "scores": Lists(used)}
 
 
-@dataclass(frozen=True)
-class Bases:
-    """The splines of each selected variable: scikit-learn builds them again from their knots."""
-
-    def pack(self, name: str, value: Mapping[int, FunctionBasis], out: Packed) -> None:
-        bases = list(value.values())
-        out.values[f"{name}.degree"] = int(bases[0].splines.degree) if bases else 1
-        kind = Lists(("selected variables",))
-        kind.pack(f"{name}.knots", [basis.splines.knots for basis in bases], out)
-        kind.pack(f"{name}.mean", [basis.mean for basis in bases], out)
-        kind.pack(f"{name}.rotation", [basis.rotation for basis in bases], out)
-        if any(column_major(basis.rotation) for basis in bases):
-            out.column_major.append(f"{name}.rotation")
-
-    def unpack(self, name: str, stored: Stored) -> dict[int, FunctionBasis]:
-        degree, order = Count(1).unpack(f"{name}.degree", stored), stored.turned(f"{name}.rotation")
-        kind = Lists(("selected variables",))
-        parts = [kind.unpack(f"{name}.{part}", stored) for part in ("knots", "mean", "rotation")]
-        # The sizes first: a few numbers could ask for any amount of memory.
-        for knots, mean, rotation in zip(*parts, strict=True):
-            if mean.size != knots.size + degree - 1 or rotation.size % mean.size:
-                raise Refused(f"{name} has means or rotations that do not fit its knots")
-        if sum(mean.size**2 for mean in parts[1]) > SPLINES:
-            raise Refused(f"{name} has too many splines")
-        bases = [self._basis(name, degree, order, *each) for each in zip(*parts, strict=True)]
-        return dict(zip(stored.attributes["selected_"], bases, strict=True))
-
-    def _basis(
-        self,
-        name: str,
-        degree: int,
-        order: bool,
-        knots: np.ndarray,
-        mean: np.ndarray,
-        rotation: np.ndarray,
-    ) -> FunctionBasis:
-        if knots.size < 2 or (np.diff(knots) <= 0).any() or np.abs(knots).max() > FEATURE:
-            raise Refused(f"{name} has knots that do not rise, or that are too large")
-        splines = SplineTransformer(knots=knots[:, None], degree=degree).fit(knots[:, None])
-        matrix = rotation.reshape(mean.size, -1)
-        return FunctionBasis(splines, mean, np.asfortranarray(matrix) if order else matrix)
-
-
 def column_major(array: np.ndarray) -> bool:
     """Whether a matrix lies in memory column by column."""
     return array.flags.f_contiguous and not array.flags.c_contiguous
 
 
-def line(name: str, value: Any) -> str:
+def short_text(name: str, value: Any) -> str:
     """A short text without line breaks and other characters that cannot be seen."""
     if not (isinstance(value, str) and len(value) <= 200 and value.isprintable()):
-        raise Refused(f"{name} is {shown(value)}; a short text is expected")
+        raise Refused(f"{name} is {quoted(value)}; a short text is expected")
     return value
 
 

@@ -19,8 +19,8 @@ from srff.core.losses import LOSSES, Logistic, Loss, Multinomial, Pinball, Poiss
 from srff.data.encoding.learning import HOWS
 from srff.data.engines import parse_memory
 from srff.estimators.selector import INPUTS, MISSING, REFINEMENTS, SOLVERS
-from srff.export.format.container import Refused, check_keys, mapping, shown
-from srff.export.format.kinds import line
+from srff.export.format.container import Refused, check_keys, mapping, quoted
+from srff.export.format.kinds import short_text
 
 LEFT_OUT = (
     *("kernel", "loss", "categories"),
@@ -56,7 +56,7 @@ def packed_parameters(model: Any) -> dict[str, Any]:
     notes: dict[str, str] = {}
     for name, value in model.get_params(deep=False).items():
         if name in LEFT_OUT and not _is_plain(name, value):
-            notes[name] = "".join(c for c in _what(value) if c.isprintable())[:200]
+            notes[name] = "".join(c for c in _named_type(value) if c.isprintable())[:200]
         else:
             given[name] = _plain(name, value)
     for name in CODE:
@@ -83,8 +83,8 @@ def unpacked_parameters(make: Any, about: Mapping[str, Any]) -> Any:
     check_keys("parameters and left_out", {**given, **notes}, set(make().get_params()))
     for name, note in notes.items():
         if name not in LEFT_OUT or name in given:
-            raise Refused(f"left_out has {shown(name)}")
-        line(f"left_out of {name}", note)
+            raise Refused(f"left_out has {quoted(name)}")
+        short_text(f"left_out of {name}", note)
     return make(**{name: _checked(name, value) for name, value in given.items()})
 
 
@@ -98,7 +98,7 @@ def _is_plain(name: str, value: Any) -> bool:
     return value is None or (name == "random_state" and isinstance(value, Integral))
 
 
-def _what(value: Any) -> str:
+def _named_type(value: Any) -> str:
     name = getattr(value, "__qualname__", type(value).__qualname__)
     return f"a {type(value).__name__}, {name}" if callable(value) else f"a {name}"
 
@@ -169,12 +169,12 @@ def _encoder(value: dict[str, Any]) -> Any:
     """An encoder from plain data of any origin."""
     name = value.get("name")
     if not (isinstance(name, str) and name in ENCODERS):
-        raise Refused(f"the parameter categories is {shown(value)}, which is not accepted")
+        raise Refused(f"the parameter categories is {quoted(value)}, which is not accepted")
     make, checks = ENCODERS[name]
     given = {key: each for key, each in value.items() if key != "name"}
     check_keys(name, given, set(checks))
     for key, check in checks.items():
-        _by(check, f"{key} of {name}", given[key])
+        _check_by(check, f"{key} of {name}", given[key])
     if "dtype" in given:
         given["dtype"] = NUMPY_TYPES[given["dtype"]]
     try:
@@ -191,16 +191,16 @@ def _checked(name: str, value: Any) -> Any:
         return _encoder(value)
     if name in ("groups", "class_weight") and isinstance(value, dict):
         value = _mapping(name, value)
-    _by(CHECKS[name], f"the parameter {name}", value)
+    _check_by(CHECKS[name], f"the parameter {name}", value)
     return value
 
 
-def _by(check: Check, what: str, value: Any) -> None:
+def _check_by(check: Check, what: str, value: Any) -> None:
     """Refuse a value that a check does not pass."""
     try:
         check(what, value)
     except (ValueError, TypeError, OverflowError, AttributeError):
-        raise Refused(f"{what} is {shown(value)}, which is not accepted") from None
+        raise Refused(f"{what} is {quoted(value)}, which is not accepted") from None
 
 
 def _object(name: str, value: dict[str, Any]) -> Any:
@@ -209,14 +209,14 @@ def _object(name: str, value: dict[str, Any]) -> Any:
     make = OBJECTS[name].get(kind) if isinstance(kind, str) else None
     numbers = {key: each for key, each in value.items() if key != "name"}
     if make is None or set(numbers) != {each.name for each in fields(make)}:
-        raise Refused(f"the parameter {name} is {shown(value)}, which is not accepted")
+        raise Refused(f"the parameter {name} is {quoted(value)}, which is not accepted")
     for key, number in numbers.items():
         if type(number) not in (int, float):
-            raise Refused(f"{key} of the {name} is {shown(number)}, which is not a number")
+            raise Refused(f"{key} of the {name} is {quoted(number)}, which is not a number")
     try:
         return make(**numbers)
     except ValueError:
-        listed = " and ".join(f"{key} of the {name} is {shown(n)}" for key, n in numbers.items())
+        listed = " and ".join(f"{key} of the {name} is {quoted(n)}" for key, n in numbers.items())
         raise Refused(f"{listed}, which is not accepted") from None
 
 
@@ -226,7 +226,7 @@ def _mapping(name: str, value: dict[str, Any]) -> dict[Any, Any]:
     check_keys(what, value, {"keys", "values"})
     keys, values = value["keys"], value["values"]
     if not (_are_labels(keys) and isinstance(values, list) and len(keys) == len(values)):
-        raise Refused(f"{what} is {shown(value)}, which is not accepted")
+        raise Refused(f"{what} is {quoted(value)}, which is not accepted")
     made = dict(zip(keys, values, strict=True))
     if len(made) != len(keys):
         raise Refused(f"{what} has a key twice")
@@ -338,14 +338,6 @@ CHECKS: dict[str, Check] = {
     "checkpoint": _IS_NONE,
     "verbose": _among(lambda value: isinstance(value, bool | int)),
     "callback": _IS_NONE,
-    "n_knots": _integer(2),
-    "degree": _integer(1),
-    "block_size": _or(None, _or("auto", _integer(2))),
-    "n_permutations": _integer(1),
-    "n_taus": _integer(2),
-    "smoothing": parameters.check_positive,
-    "matrices": _choice("stored", "implicit"),
-    "refit_width": _choice("same", "selected"),
 }
 """What each parameter may be."""
 

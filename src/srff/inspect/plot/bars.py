@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from srff._utils import parameters
-from srff.inspect import describe as display
+from srff.inspect import describe
 from srff.inspect.plot import style
+from srff.inspect.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +57,11 @@ def scales(model: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """
     style.check_fitted(model, "scale_")
     parameters.check_integer("top", top, 1)
-    used, total = display.selected(model), display.n_entries(model)
+    used, total = describe.selected(model), describe.n_entries(model)
     ax = style.one_axes(ax, _size(min(top, len(used))))
-    what = display.noun(model)
+    what = describe.noun(model)
     if not used:
-        return style.only_say(ax, f"No {display.noun(model, 1)} selected: all scales are zero")
+        return style.only_say(ax, f"No {describe.noun(model, 1)} selected: all scales are zero")
     shown = used[: min(top, _capacity(ax))]
     names, firsts = style.variable_names(model), [entry.columns[0] for entry in shown]
     for entry in shown:
@@ -114,7 +115,7 @@ def stability(
     counts = selected.sum(axis=0)
     order = _largest(counts)
     ax = style.one_axes(ax, _size(min(top, order.size)))
-    fits = style.plural(n_fits, "fit")
+    fits = plural(n_fits, "fit")
     if not order.size:
         return style.only_say(ax, f"No variable of {n_features:,} was selected in any of {fits}")
     shown = order[: min(top, _capacity(ax))]
@@ -189,7 +190,7 @@ def _stability_title(counts: np.ndarray, n_fits: int, shown: int) -> str:
     ever = int(np.count_nonzero(counts))
     always, never = int(np.count_nonzero(counts == n_fits)), counts.size - ever
     fits = "the fit" if n_fits == 1 else f"all {n_fits:,} fits"
-    parts = [f"{style.plural(always)} selected in {fits}"]
+    parts = [f"{plural(always)} selected in {fits}"]
     if shown < ever:
         parts.append(f"{shown:,} of {ever:,} drawn")
     if never:
@@ -232,7 +233,7 @@ def _selections_of_models(models: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 def _described(names: np.ndarray) -> str:
     """The number of variables and the first names."""
     first = ", ".join(map(str, names[:3])) + (", ..." if names.size > 3 else "")
-    return f"{style.plural(names.size)} ({first})"
+    return f"{plural(names.size)} ({first})"
 
 
 def _selected(model: Any) -> np.ndarray:

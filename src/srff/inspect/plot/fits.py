@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import d2_tweedie_score, log_loss, r2_score
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from srff._utils.arrays import to_host
-from srff.core.losses import Pinball
-from srff.inspect.describe import loss_of, quantile, share
-from srff.inspect.evaluate import class_codes
+from srff.inspect.outcome import Classes, Numbers, outcome_of
 from srff.inspect.plot import style
+from srff.inspect.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,10 +63,11 @@ def fit(model: Any, X: Any, y: Any, *, ax: Any = None) -> np.ndarray:
     ('predicted', 'residual (actual - predicted)')
     """
     check_is_fitted(model)
-    if hasattr(model, "classes_"):
-        return _of_classes(model, X, y, ax)
+    outcome = outcome_of(model)
+    if isinstance(outcome, Classes):
+        return _of_classes(outcome, X, y, ax)
     actual = check_array(to_host(y), ensure_2d=False, dtype=np.float64, input_name="y")
-    predicted = np.asarray(model.predict(X), dtype=np.float64)
+    predicted = outcome.predict(X).astype(np.float64)
     check_consistent_length(predicted, actual)
     if predicted.ndim == 1:
         actual = column_or_1d(actual)
@@ -76,18 +75,18 @@ def fit(model: Any, X: Any, y: Any, *, ax: Any = None) -> np.ndarray:
         raise ValueError(f"y has shape {actual.shape}; the predictions have {predicted.shape}.")
     if predicted.ndim == 1:
         axes = style.several_axes(ax, 2, 2, (style.WIDTH, 3.2))
-        _of_numbers(model, axes, actual, predicted)
+        _of_numbers(outcome, axes, actual, predicted)
         return axes
     shown = min(predicted.shape[1], MOST_TARGETS)
     axes = style.several_axes(ax, 2 * shown, 2, (style.WIDTH, 0.4 + 2.8 * shown))
     for t in range(shown):
         pair = axes[2 * t : 2 * t + 2]
-        _of_numbers(model, pair, actual[:, t], predicted[:, t], f"target {t}: ")
+        _of_numbers(outcome, pair, actual[:, t], predicted[:, t], f"target {t}: ")
     return axes
 
 
 def _of_numbers(
-    model: Any, axes: np.ndarray, actual: np.ndarray, predicted: np.ndarray, name: str = ""
+    outcome: Numbers, axes: np.ndarray, actual: np.ndarray, predicted: np.ndarray, name: str = ""
 ) -> None:
     """One target: predictions on the left, residuals on the right."""
     limits = _padded(np.concatenate([actual, predicted]))
@@ -103,45 +102,25 @@ def _of_numbers(
     right.axhline(0, color=style.RED, linewidth=1)
     right.set(xlabel="predicted", ylabel="residual (actual - predicted)", xlim=across, ylim=up)
 
-    style.title(left, f"{name}{_figures(model, actual, predicted)}")
-    style.title(right, style.plural(actual.size, "row"))
+    style.title(left, name + _quality(outcome, actual, predicted))
+    style.title(right, plural(actual.size, "row"))
     for axis in axes:
         style.tidy(axis)
         style.few_ticks(axis)
 
 
-def _figures(model: Any, actual: np.ndarray, predicted: np.ndarray) -> str:
-    """The figures of the model's loss: R squared, where there is one, and the error."""
-    loss = loss_of(model)
-    varies = actual.size > 1 and bool(np.ptp(actual))
-    if loss.name == "poisson" and actual.min() >= 0 and predicted.min() > 0:
-        F = np.log(predicted)[:, None]
-        parts = [f"deviance / 2 = {_number(float(loss.value(actual[:, None], F).mean()))}"]
-        if varies:
-            parts.insert(0, f"D² = {d2_tweedie_score(actual, predicted, power=1):.3f}")
-    elif isinstance(loss, Pinball):
-        parts = [
-            f"predicted: the {quantile(loss)}",
-            f"{share(float(np.mean(actual < predicted)))} below",
-        ]
-    else:
-        parts = [f"RMSE = {_number(float(np.sqrt(np.mean((actual - predicted) ** 2))))}"]
-        if varies:
-            parts.insert(0, f"R² = {r2_score(actual, predicted):.3f}")
+def _quality(outcome: Numbers | Classes, actual: np.ndarray, predicted: np.ndarray) -> str:
+    """The figures of the model's loss."""
+    parts = outcome.quality(actual, predicted)
     # A line may end between the two, not within one.
     return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
 
 
-def _number(error: float) -> str:
-    return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
-
-
-def _of_classes(model: Any, X: Any, y: Any, ax: Any) -> np.ndarray:
+def _of_classes(outcome: Classes, X: Any, y: Any, ax: Any) -> np.ndarray:
     """ROC curves on the left, calibration on the right."""
-    classes = np.asarray(model.classes_)
-    chances = np.asarray(model.predict_proba(X), dtype=np.float64)
-    code = class_codes(classes, y)
-    check_consistent_length(chances, code)
+    classes = np.asarray(outcome.model.classes_)
+    chances = outcome.predict(X).astype(np.float64)
+    code = outcome.known_targets(y, chances.shape[0])[:, 0].astype(np.intp)
     axes = style.several_axes(ax, 2, 2, (style.WIDTH, 3.2))
     left, right = axes
     for axis in axes:
@@ -149,11 +128,8 @@ def _of_classes(model: Any, X: Any, y: Any, ax: Any) -> np.ndarray:
         axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     _roc(left, classes, code, chances)
     _calibration(right, classes, code, chances)
-    right_ones = share(float(np.mean(np.argmax(chances, axis=1) == code)))
-    loss = _number(log_loss(code, chances, labels=np.arange(classes.size)))
-    parts = (f"accuracy = {right_ones}", f"log loss = {loss}")
-    style.title(left, ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts))
-    style.title(right, style.plural(code.size, "row"))
+    style.title(left, _quality(outcome, code, chances))
+    style.title(right, plural(code.size, "row"))
     for axis in axes:
         style.tidy(axis)
         style.few_ticks(axis)

@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from srff._utils import parameters
-from srff.inspect import describe as display
+from srff.inspect import describe
+from srff.inspect.outcome import outcome_of
 from srff.inspect.plot import style
+from srff.inspect.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +110,7 @@ def convergence(model: Any, *, ax: Axes | None = None) -> Axes:
     values = np.asarray(model.objective_, dtype=np.float64)
     if model.model_kind_ == "mean" or values.size < 2:
         mean = model.model_kind_ == "mean"
-        kind = display.constant_model(model) if mean else "solved at once"
+        kind = outcome_of(model).constant if mean else "solved at once"
         return style.only_say(ax, f"Nothing was iterated: the model is {kind}")
     steps = np.arange(values.size)
     marker = "o" if values.size <= 60 else None
@@ -182,7 +184,7 @@ def _along_alpha(path: Any, names: Sequence[str] | None, ax: Any) -> np.ndarray:
     used = int(np.count_nonzero(values[path.best]))
     style.title(
         above,
-        f"{used:,} of {style.plural(values.shape[1])} selected at the best alpha, "
+        f"{used:,} of {plural(values.shape[1])} selected at the best alpha, "
         f"{alphas[path.best]:.2g}",
     )
     return axes
@@ -317,9 +319,9 @@ def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
             "zorder": 5,
         }
         ax.scatter([places[chosen]], [error[chosen]], s=5 * area, label="chosen", **ring)
-        style.title(ax, f"{style.plural(error.size, 'candidate')}, chosen: {_described(model)}")
+        style.title(ax, f"{plural(error.size, 'candidate')}, chosen: {_described(model)}")
     else:
-        style.title(ax, style.plural(error.size, "candidate"))
+        style.title(ax, plural(error.size, "candidate"))
     ax.set_ylabel(f"{what} {_error_name(model, searched)}")
     if x == "kind":
         size = 0.9 * style.text_size(ax)
@@ -327,7 +329,7 @@ def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
         ax.set_xticks(range(names.size), names, rotation=30, ha="right", fontsize=size)
         ax.set_xlim(-0.5, names.size - 0.5)
     else:
-        _set_out(ax, x, places[seen], display.noun(model))
+        _set_out(ax, x, places[seen], describe.noun(model))
     if _is_wide(error[seen]):
         style.logarithmic(ax, error[seen])
     style.tidy(ax, grid="y")
@@ -347,12 +349,11 @@ def _axis(model: Any, table: dict[str, np.ndarray], whole: bool) -> str:
 
 def _error_name(model: Any, searched: bool) -> str:
     """What an error in ``path_`` is."""
+    outcome = outcome_of(model)
     if searched:
-        # Of two classes or more, the scores are the indicators less their means.
-        classes = hasattr(model, "classes_")
-        return "error (root of Brier's score)" if classes else "error (RMSE of scores)"
-    short = display.measure(model).short
-    return f"error ({short})" if display.loss_of(model).quadratic else short
+        return f"error ({outcome.search_error})"
+    short = outcome.measure.short
+    return f"error ({short})" if outcome.loss.quadratic else short
 
 
 def _among(rows: np.ndarray, chosen: int | None) -> int | None:
@@ -378,9 +379,9 @@ def chosen_row(model: Any) -> int | None:
 def _described(model: Any) -> str:
     """The kind and the size of the chosen model."""
     if model.model_kind_ == "mean":
-        return display.constant_model(model)
-    count = len(display.selected(model))
-    return f"{count:,} {display.noun(model, count)} ({model.model_kind_})"
+        return outcome_of(model).constant
+    count = len(describe.selected(model))
+    return f"{count:,} {describe.noun(model, count)} ({model.model_kind_})"
 
 
 def _groups(kinds: np.ndarray, budgets: Any) -> list[tuple[str, np.ndarray]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from srff.inspect.describe import names
+from srff.inspect.describe import feature_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("srff.inspect.plot needs matplotlib: pip install 'srff[plot]'.") from None
+        raise ImportError("srff.plot needs matplotlib: pip install 'srff[plot]'.") from None
 
 
 def one_axes(ax: Any, size: tuple[float, float] = (WIDTH, HEIGHT)) -> Axes:
@@ -185,7 +185,7 @@ def say(ax: Axes, text: str, **look: Any) -> None:
 
 def variable_names(model: Any) -> np.ndarray:
     """The columns' names, or x0, x1, ... where the model was fitted without."""
-    return np.array(names(model), dtype=object)
+    return np.array(feature_names(model), dtype=object)
 
 
 def default_names(count: int) -> np.ndarray:
@@ -261,8 +261,3 @@ def check_fitted(model: Any, attribute: str) -> None:
         raise TypeError(
             f"model must be a fitted model of srff: {type(model).__name__} has no {attribute}."
         )
-
-
-def plural(count: int, thing: str = "variable") -> str:
-    """A count with its noun."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -1,0 +1,34 @@
+"""Numbers and counts as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def number(x: Any) -> str:
+    """Four digits, as people write them."""
+    x = float(x)
+    if np.isnan(x):
+        return "-"
+    if x and not 1e-4 <= abs(x) < 1e7:
+        return f"{x:.3e}"
+    return f"{x:,.4g}" if abs(x) < 1e4 else f"{x:,.0f}"
+
+
+def share(x: float) -> str:
+    """A share in percent."""
+    return "-" if np.isnan(x) else f"{100 * x:.1f} %"
+
+
+def first_few(texts: Iterable[str], most: int) -> str:
+    """The first of some texts, and dots for the others."""
+    listed = list(texts)
+    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")
+
+
+def plural(count: int, thing: str = "variable") -> str:
+    """A count with its noun."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
