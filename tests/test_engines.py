@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from problems import prepare
 from srff._utils.threads import Threads, one_blas_thread
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
@@ -15,7 +16,6 @@ from srff.core.losses import SQUARED, Pinball
 from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine, parse_memory
 from srff.data.engines.blocks import Standardisation
 from srff.data.engines.plan import shards
-from srff.data.problem import prepare
 from srff.data.scaling import Standardise
 
 PINBALL = Pinball(0.7, 0.5)
@@ -133,7 +133,7 @@ def test_a_torch_device_agrees_with_numpy(data, cached, device, dtype, tolerance
             X, Y, weight, standardisation, BlockPlan(700, cached), np.dtype(dtype), device
         ) as engine,
     ):
-        assert engine.resident == cached
+        assert (engine._blocks is not None) == cached
         for chosen in (None, columns):
             pairs = zip(passes(engine, data, chosen), passes(reference, data, chosen), strict=True)
             for left, right in pairs:
@@ -156,7 +156,7 @@ def test_a_full_device_streams_then_takes_smaller_blocks_and_says_so(data):
         expected = engine.statistics(W, b).G
 
         def crowded(X, Y, weight):
-            if engine.resident or X.shape[0] > most:
+            if engine._blocks is not None or X.shape[0] > most:
                 raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
             return (X.T @ X,)
 
@@ -193,7 +193,7 @@ def test_rows_that_do_not_fit_a_gpu_are_streamed():
         return DeviceEngine(X, Y, None, standardisation, plan, np.dtype(np.float32), "cuda")
 
     with engine() as kept:
-        assert kept.resident
+        assert kept._blocks is not None
         expected = kept.statistics(W, b).G
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory
@@ -201,7 +201,7 @@ def test_rows_that_do_not_fit_a_gpu_are_streamed():
     try:
         with pytest.warns(RuntimeWarning, match="streamed"):
             streamed = engine()
-        assert not streamed.resident
+        assert streamed._blocks is None
         np.testing.assert_array_equal(streamed.statistics(W, b).G, expected)
         streamed.close()
     finally:

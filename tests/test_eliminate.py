@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from srff.core.candidate import Member, Candidate, validated
+from problems import prepare
+from srff.core.candidate import Candidate, Member, validated
 from srff.core.features import random_features
 from srff.core.groups import Groups
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Metric, Scales
-from srff.data.problem import prepare
 from srff.selection import final as finish
 from srff.selection.eliminate import (
     Effort,
@@ -63,7 +63,7 @@ def walked(problem, data, point, columns, alphas, kind):
         columns,
         np.array(alphas),
         kind,
-        start=problem.start(point.b),
+        start=problem.at_constant(),
         loss=problem.loss,
         effort=EFFORT,
     )
@@ -95,14 +95,14 @@ def test_a_walk_keeps_the_best_on_validation(problem, data):
     both = walked(problem, data, point, columns, [1e-3, 1.0], "scales")
     assert both.validation_error <= alone[0].validation_error
     assert both.alpha in (1.0, 1e-3)
-    assert both.validation_error == pytest.approx(data.validation.loss(SQUARED, both.prediction()))
+    assert both.validation_error == pytest.approx(data.validation.loss(SQUARED, both.expansion()))
     assert both.objective[-1] <= both.objective[0]
 
 
 def at(problem, data, point, columns, alpha, kind, engine=None):
     """The model at a point, solved on all training rows or on those of an engine."""
     engine = engine or data.training()
-    e = TrainingLoss(alpha).evaluate(engine, point.W, point.b, columns, problem.start(point.b))
+    e = TrainingLoss(alpha).evaluate(engine, point.W, point.b, columns, problem.at_constant())
     members = (Member(point.W, point.b, alpha, e.coef, e.constant),)
     model = Candidate(kind, "standard", columns, members, SQUARED, point=point, n_rows=engine.n)
     return validated(model, data.validation)
@@ -215,7 +215,7 @@ def test_all_kinds_compete_and_none_reads_other_columns(problem, data, chosen, m
     kinds = {m.kind for m in models}
     assert kinds == {"scales", "metric", "low order", "wide", "frequencies", "blend"}
     for model in models:
-        error = data.validation.loss(SQUARED, model.prediction())
+        error = data.validation.loss(SQUARED, model.expansion())
         assert model.validation_error == pytest.approx(error, rel=1e-4, abs=1e-6)
     best = min(m.validation_error for m in models[:-1])
     assert models[-1].kind == "blend"
@@ -246,7 +246,7 @@ def test_a_model_that_stands_twice_in_a_mean_counts_twice(problem, data, chosen)
     U = np.random.RandomState(0).standard_normal((5, 3))
 
     def values(model):
-        p = model.prediction()
+        p = model.expansion()
         return random_features(U, p.W, p.b) @ p.a + p.c
 
     expected = (2 * values(chosen) + values(other)) / 3

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from problems import prepare
 from srff.core import objectives
-from srff.core.candidate import Member, Candidate, validated, constant_candidate
+from srff.core.candidate import Candidate, Member, constant_candidate, validated
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.parametrisations import Metric, Scales
-from srff.data.problem import prepare
 from srff.estimators.last_solve import refitted
 from srff.estimators.path_table import path_table
 from srff.selection.compare import significantly_worse
@@ -56,7 +56,7 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
     point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
     engine = engine or data.training()
     e = objectives.TrainingLoss(alpha).evaluate(
-        engine, point.W, point.b, columns, problem.start(point.b)
+        engine, point.W, point.b, columns, problem.at_constant()
     )
     model = Candidate(
         "scales",
@@ -74,7 +74,7 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
 def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
     model = Candidate("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]), SQUARED)
     X = np.random.RandomState(1).standard_normal((9, 2))
-    p = model.prediction()
+    p = model.expansion()
     expected = sum(
         m.share * (random_features(X, m.W, m.b) @ m.coef + m.constant) for m in model.members
     )
@@ -170,7 +170,7 @@ def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
     assert table["kind"].tolist() == ["scales", "mean"]
     assert table["n_variables"].tolist() == [2, 0]
     assert table["budget"].tolist() == [2.0, 0.0]
-    expected = problem.y_unit * np.sqrt(models[0].validation_error)
+    expected = problem.targets.unit * np.sqrt(models[0].validation_error)
     assert table["validation_error"][0] == pytest.approx(expected)
     assert table["loss"].tolist() == ["squared", "squared"]
     assert not table["stopped"].any()

@@ -371,7 +371,7 @@ def test_a_variable_that_the_elimination_lost_comes_back():
                 columns,
                 np.array([1e-3, 1e-4]),
                 "metric",
-                start=p.start(point.b),
+                start=p.at_constant(),
                 loss=p.loss,
             )
             grown = automatic._grow(p, data, engine, lost, settings, journey)
