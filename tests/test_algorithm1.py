@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import alternated, prepare
+from small_problems import alternated, prepare
 from srff import SRFFRegressor, srff_path
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import prepare
+from small_problems import prepare
 from srff.core import coefficients, objectives
 from srff.core.candidate import Candidate, Member, constant_candidate, validated
 from srff.core.features import random_features

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import prepare, search_of
+from small_problems import prepare, search_of
 from srff.core.candidate import Candidate, Member, constant_candidate, validated
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic

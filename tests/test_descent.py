@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import alternated, prepare
+from small_problems import alternated, prepare
 from srff.core.descent import descend, iterations
 from srff.core.kernels import Gaussian, low_order
 from srff.core.objectives import Evidence, TrainingLoss

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from problems import prepare, search_of
+from small_problems import prepare, search_of
 from srff.core.candidate import Candidate, Member, validated
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian

@@ -7,8 +7,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from problems import prepare
+from small_problems import prepare
 from srff._utils.threads import Threads, one_blas_thread
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
@@ -86,6 +87,17 @@ def test_the_sums_are_bitwise_the_same_for_any_number_of_threads(data, n_threads
         with local(data, n_threads, dtype) as engine:
             for left, right in zip(passes(engine, data), expected, strict=True):
                 np.testing.assert_array_equal(left, right)
+
+
+def test_under_each_thread_there_is_one_of_blas():
+    def counts():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = counts()
+        with one_blas_thread():
+            assert counts() == {1}
+        assert counts() == before
 
 
 def test_blocks_made_anew_at_each_pass_give_the_same_bits_as_kept_ones(data):

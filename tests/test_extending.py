@@ -13,7 +13,7 @@ import pytest
 from scipy import optimize
 from sklearn.base import clone
 
-from problems import prepare
+from small_problems import prepare
 from srff import SRFFRegressor
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian, get_kernel

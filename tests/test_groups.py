@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import alternated, prepare, search_of
+from small_problems import alternated, prepare, search_of
 from srff import SRFFClassifier, SRFFRegressor
 from srff.core.descent import descend
 from srff.core.groups import Groups, each_column, first_of_each, parse_groups, shared

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from problems import alternated, prepare
+from small_problems import alternated, prepare
 from srff.core.coefficients import ridge, solver_of
 from srff.core.descent import descend
 from srff.core.features import Expansion, random_features

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from problems import prepare
+from small_problems import prepare
 from srff import SRFFRegressor
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED

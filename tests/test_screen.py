@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import prepare
+from small_problems import prepare
 from srff.core.coefficients import ridge
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
