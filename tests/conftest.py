@@ -6,9 +6,17 @@ import os
 
 # scikit-learn skips one of its estimator checks without this; it must be set before SciPy loads.
 os.environ["SCIPY_ARRAY_API"] = "1"
+# Small products are slower on several threads, and tests may run side by side.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from srff.estimators.selector import SelectingModel
+from srff.selection.config import CONFIG
 
 
 @pytest.fixture(params=["numpy", "array_api_strict", "torch"])
@@ -33,6 +41,16 @@ def block():
         "a": rng.standard_normal((D, q)),
         "c": rng.standard_normal(q),
     }
+
+
+@pytest.fixture
+def configure(monkeypatch):
+    """Other constants of the default fit for one test, by their names in ``Config``."""
+
+    def change(**constants):
+        monkeypatch.setattr(SelectingModel, "selection_config", replace(CONFIG, **constants))
+
+    return change
 
 
 @pytest.fixture

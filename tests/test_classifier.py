@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from srff import SRFFClassifier
 from srff.core.features import random_features
+from srff.data import dataset
 
 QUICK = {"n_components": 50, "max_iter": 8, "random_state": 0}
 
@@ -264,20 +265,12 @@ def test_a_file_gives_the_same_model_as_its_rows(tmp_path):
     np.testing.assert_array_equal(one.predict_proba(frame), two.predict_proba(frame))
 
 
-def test_a_stream_and_workers_give_the_same_model(tmp_path, monkeypatch):
+def test_a_stream_and_workers_give_the_same_model(tmp_path, monkeypatch, configure):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (extra: dask)")
     dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed (extra: dask)")
-    from srff.data import dataset as layouts
-    from srff.selection import recipe as automatic
-
-    for module, name, size in (
-        (layouts, "STREAM_ROWS", 200),
-        (layouts, "SAMPLE_ROWS", 300),
-        (layouts, "VALIDATION_ROWS", 100),
-        (automatic, "SEARCH_ROWS", 250),
-        (automatic, "REFINE_ROWS", 300),
-    ):
-        monkeypatch.setattr(module, name, size)
+    for name, size in (("STREAM", 200), ("SAMPLE", 300), ("VALIDATION", 100)):
+        monkeypatch.setattr(dataset, f"{name}_ROWS", size)
+    configure(search_rows=250, refine_rows=300)
     X, y = rings(600)
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(8)]).assign(where=y)
     frame["shade"] = np.where(X[:, 0] > 0, "dark", "light")

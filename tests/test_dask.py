@@ -23,14 +23,13 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from srff import SRFFRegressor  # noqa: E402
-from srff._utils import checkpoint as checkpoint  # noqa: E402
-from srff.data import dataset as layouts  # noqa: E402
+from srff._utils import checkpoint  # noqa: E402
+from srff.data import dataset  # noqa: E402
 from srff.data.engines.cluster import survey_on_workers  # noqa: E402
 from srff.data.first_pass import survey  # noqa: E402
 from srff.data.sources import ArraySource, DaskSource, arrays  # noqa: E402
 from srff.data.sources import dask_graph as workers  # noqa: E402
 from srff.data.split import key_multipliers  # noqa: E402
-from srff.selection import recipe as automatic  # noqa: E402
 
 ROWS, NAMES = 128, list("abcdef")
 DEFAULT = {"n_components": 20, "max_iter": 4, "random_state": 0, "refine": "metric"}
@@ -55,13 +54,12 @@ def rows(n=900):
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch):
+def short(monkeypatch, configure):
     """Small enough limits that a few hundred rows are a stream, and a search looks at a sample."""
-    monkeypatch.setattr(layouts, "STREAM_ROWS", 300)
-    monkeypatch.setattr(layouts, "SAMPLE_ROWS", 400)
-    monkeypatch.setattr(layouts, "VALIDATION_ROWS", 150)
-    monkeypatch.setattr(automatic, "SEARCH_ROWS", 300)
-    monkeypatch.setattr(automatic, "REFINE_ROWS", 400)
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 300)
+    monkeypatch.setattr(dataset, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(dataset, "VALIDATION_ROWS", 150)
+    configure(search_rows=300, refine_rows=400)
     monkeypatch.setattr(arrays, "PIECE_ROWS", ROWS)
 
 

@@ -57,7 +57,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.fixture
-def short_fits(monkeypatch):
+def short_fits(monkeypatch, configure):
     """Fits of few iterations, by default on few rows; what they find is not looked at."""
     search = SelectingModel._search
 
@@ -69,11 +69,8 @@ def short_fits(monkeypatch):
             self.max_iter = given
 
     monkeypatch.setattr(SelectingModel, "_search", short)
-    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 30)
-    monkeypatch.setattr("srff.estimators.selector.N_FREE", 30)
     monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (20, 20))
-    monkeypatch.setattr("srff.selection.recipe.SEARCH_ROWS", 500)
-    monkeypatch.setattr("srff.selection.recipe.REFINE_ROWS", 500)
+    configure(wide_features=30, free_features=30, search_rows=500, refine_rows=500)
 
 
 @pytest.fixture

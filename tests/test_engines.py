@@ -7,7 +7,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from small_problems import prepare
 from srff._utils.threads import Threads, one_blas_thread
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
@@ -15,7 +17,6 @@ from srff.core.losses import SQUARED, Pinball
 from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine, parse_memory
 from srff.data.engines.blocks import Standardisation
 from srff.data.engines.plan import shards
-from srff.data.problem import prepare
 from srff.data.scaling import Standardise
 
 PINBALL = Pinball(0.7, 0.5)
@@ -88,6 +89,17 @@ def test_the_sums_are_bitwise_the_same_for_any_number_of_threads(data, n_threads
                 np.testing.assert_array_equal(left, right)
 
 
+def test_under_each_thread_there_is_one_of_blas():
+    def counts():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = counts()
+        with one_blas_thread():
+            assert counts() == {1}
+        assert counts() == before
+
+
 def test_blocks_made_anew_at_each_pass_give_the_same_bits_as_kept_ones(data):
     with local(data) as kept, local(data, plan=BlockPlan(128, cached=False)) as anew:
         for left, right in zip(passes(kept, data), passes(anew, data), strict=True):
@@ -133,7 +145,7 @@ def test_a_torch_device_agrees_with_numpy(data, cached, device, dtype, tolerance
             X, Y, weight, standardisation, BlockPlan(700, cached), np.dtype(dtype), device
         ) as engine,
     ):
-        assert engine.resident == cached
+        assert (engine._blocks is not None) == cached
         for chosen in (None, columns):
             pairs = zip(passes(engine, data, chosen), passes(reference, data, chosen), strict=True)
             for left, right in pairs:
@@ -156,7 +168,7 @@ def test_a_full_device_streams_then_takes_smaller_blocks_and_says_so(data):
         expected = engine.statistics(W, b).G
 
         def crowded(X, Y, weight):
-            if engine.resident or X.shape[0] > most:
+            if engine._blocks is not None or X.shape[0] > most:
                 raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
             return (X.T @ X,)
 
@@ -193,7 +205,7 @@ def test_rows_that_do_not_fit_a_gpu_are_streamed():
         return DeviceEngine(X, Y, None, standardisation, plan, np.dtype(np.float32), "cuda")
 
     with engine() as kept:
-        assert kept.resident
+        assert kept._blocks is not None
         expected = kept.statistics(W, b).G
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory
@@ -201,7 +213,7 @@ def test_rows_that_do_not_fit_a_gpu_are_streamed():
     try:
         with pytest.warns(RuntimeWarning, match="streamed"):
             streamed = engine()
-        assert not streamed.resident
+        assert streamed._blocks is None
         np.testing.assert_array_equal(streamed.statistics(W, b).G, expected)
         streamed.close()
     finally:

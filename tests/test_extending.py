@@ -13,12 +13,12 @@ import pytest
 from scipy import optimize
 from sklearn.base import clone
 
+from small_problems import prepare
 from srff import SRFFRegressor
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian, get_kernel
 from srff.core.newton import best_constant
 from srff.core.parametrisations import Free, Metric, Scales
-from srff.data.problem import prepare
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -77,7 +77,7 @@ def test_the_best_constant_of_the_loss_is_its_minimum(page):
     X, Y = rng.normal(size=(80, 2)), rng.standard_cauchy((80, 1))
     loss = page.Huber()
     with prepare(X, Y, None, rng, **_settings(), loss=loss) as problem:
-        U = (Y - problem.y_center) / problem.y_spread
+        U = (Y - problem.targets.center) / problem.targets.spread
         found = best_constant(problem.training, loss, np.zeros(1)).c
     least = optimize.minimize_scalar(lambda c: loss.value(U, np.full((80, 1), c)).mean())
     np.testing.assert_allclose(found, least.x, atol=1e-4)
@@ -108,7 +108,7 @@ def test_the_objective_is_generalised_cross_validation(page):
         e = _evaluated(page.CrossValidation(alpha), problem, point)
         X, Y, _ = _table()
         Z = random_features(problem.standard(X), point.W, point.b)
-        Y = (Y - problem.y_center) / problem.y_spread
+        Y = (Y - problem.targets.center) / problem.targets.spread
         hat = Z @ np.linalg.solve(Z.T @ Z + n * alpha * np.eye(Z.shape[1]), Z.T)
         rss = np.sum((Y - hat @ Y) ** 2)
     np.testing.assert_allclose(e.value, np.log(n * rss / (n - np.trace(hat)) ** 2), rtol=1e-8)
@@ -174,5 +174,5 @@ def _problem(weighted=False):
 
 
 def _evaluated(objective, problem, point):
-    start = problem.start(problem.b)
+    start = problem.at_constant()
     return objective.evaluate(problem.training, point.W, point.b, np.arange(3), start)

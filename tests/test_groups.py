@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from small_problems import alternated, prepare, search_of
 from srff import SRFFClassifier, SRFFRegressor
 from srff.core.descent import descend
 from srff.core.groups import Groups, each_column, first_of_each, parse_groups, shared
@@ -13,10 +14,9 @@ from srff.core.losses import SQUARED, Logistic, Multinomial
 from srff.core.objectives import Evidence, TrainingLoss
 from srff.core.parametrisations import Scales
 from srff.core.simplex import project_simplex
-from srff.core.simplex_descent import descend_scales
-from srff.data.problem import prepare
-from srff.paper.algorithm1 import alternating, first_states
-from srff.selection.eliminate import Effort, eliminate, importance, walk
+from srff.selection.descents import Start, descend_penalties
+from srff.selection.eliminate import eliminate, importance
+from srff.selection.search import Effort
 
 # What is accepted.
 
@@ -104,7 +104,7 @@ def test_units_of_some_columns():
     assert groups.count(columns) == 2
     assert [part.tolist() for part in groups.among(columns)] == [[0, 2], [1]]
     assert groups.positions(columns).tolist() == [0, 1, 0]
-    assert groups.whole(np.array([4]), np.array([0, 1, 3, 4])).tolist() == [1, 4]
+    assert groups.completed(np.array([4]), np.array([0, 1, 3, 4])).tolist() == [1, 4]
 
 
 def test_single_columns_are_units_too():
@@ -114,7 +114,7 @@ def test_single_columns_are_units_too():
     assert groups.count(columns) == 2
     assert [part.tolist() for part in groups.among(columns)] == [[0], [1]]
     assert groups.positions(columns) is None
-    assert groups.whole(np.array([3, 1]), np.arange(4)).tolist() == [1, 3]
+    assert groups.completed(np.array([3, 1]), np.arange(4)).tolist() == [1, 3]
 
 
 def test_a_unit_has_the_sum_of_its_columns_slopes_and_gives_each_its_value():
@@ -192,11 +192,7 @@ def test_the_even_start_counts_each_unit_once(loss):
 @LOSSES
 def test_the_alternation_keeps_a_groups_columns_at_one_scale(loss):
     with prepared(loss) as problem:
-        engine, E, b = problem.training, problem.E, problem.b
-        start = problem.start(b)
-        (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
-        options = {"units": problem.groups, "max_iter": 15, "tol": 1e-6}
-        states = list(alternating(engine, loss, E, b, first, **options))
+        states = alternated(problem, max_iter=15, tol=1e-6)
     for state in states:
         assert of_units(state.scale).sum() == pytest.approx(2.0)
         assert (state.scale >= 0).all()
@@ -209,24 +205,12 @@ def test_the_alternation_keeps_a_groups_columns_at_one_scale(loss):
 def test_the_projected_descent_keeps_a_groups_columns_at_one_scale(loss):
     with prepared(loss) as problem:
         engine, goal = problem.training, TrainingLoss(1e-3, loss)
-        states = list(
-            descend_scales(
-                engine,
-                goal,
-                problem.E,
-                problem.b,
-                problem.scale,
-                start=problem.start(problem.b),
-                groups=problem.groups,
-                max_iter=25,
-                tol=1e-8,
-            )
-        )
+        states = list(problem.descend_scales(engine, goal, problem.scale, max_iter=25, tol=1e-8))
         for state in states:
             assert of_units(state.scale).sum() == pytest.approx(2.0)
         last = states[-1].scale
         W = last[:, None] * problem.E
-        start = problem.start(problem.b)
+        start = problem.at_constant()
         again = goal.evaluate(engine, W, problem.b, np.arange(7), start)
     values = states[-1].objective
     assert min(values) == pytest.approx(values[-1], rel=1e-3)
@@ -239,21 +223,11 @@ def test_the_projected_descent_ends_where_a_long_projected_gradient_ends():
     goal = TrainingLoss(1e-2)
     with prepared(SQUARED) as problem:
         engine, E, b = problem.training, problem.E, problem.b
-        *_, state = descend_scales(
-            engine,
-            goal,
-            E,
-            b,
-            problem.scale,
-            start=problem.start(b),
-            groups=problem.groups,
-            max_iter=200,
-            tol=1e-10,
-        )
+        *_, state = problem.descend_scales(engine, goal, problem.scale, max_iter=200, tol=1e-10)
         x, columns, groups = np.full(4, 0.5), np.arange(6), GROUPS[:6]
         for _ in range(400):
             W = x[groups][:, None] * E[:6]
-            e = goal.evaluate(engine, W, b, columns, problem.start(b))
+            e = goal.evaluate(engine, W, b, columns, problem.at_constant())
             slope = np.sum(goal.slopes(engine, e, W, b, columns)[0] * E[:6], axis=1)
             total = np.array([slope[groups == unit].sum() for unit in range(4)])
             x = project_simplex(x - 0.1 * total, 2.0)
@@ -267,12 +241,10 @@ def test_groups_of_one_column_are_no_groups(loss):
     ends = []
     for groups in (np.arange(7), alone):
         with prepared(loss, groups) as problem:
-            engine, E, b = problem.training, problem.E, problem.b
-            start, options = problem.start(b), {"units": problem.groups, "max_iter": 5, "tol": 1e-6}
-            (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
-            *_, paper = alternating(engine, loss, E, b, first, **options)
+            options = {"max_iter": 5, "tol": 1e-6}
+            paper = alternated(problem, **options)[-1]
             goal = TrainingLoss(1e-3, loss)
-            *_, state = descend_scales(engine, goal, E, b, problem.scale, start=start, **options)
+            *_, state = problem.descend_scales(problem.training, goal, problem.scale, **options)
         ends.append((paper.scale, state.scale))
     for one, other in zip(*ends, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
@@ -288,9 +260,9 @@ def test_the_slope_of_a_shared_scale_agrees_with_differences(objective):
 
         def value(gamma):
             W = point.at(gamma).W
-            return goal.evaluate(engine, W, b, columns, problem.start(b)).value
+            return goal.evaluate(engine, W, b, columns, problem.at_constant()).value
 
-        e = goal.evaluate(engine, point.W, b, columns, problem.start(b))
+        e = goal.evaluate(engine, point.W, b, columns, problem.at_constant())
         slope = point.chain(*goal.slopes(engine, e, point.W, b, columns))
         for k, move in enumerate(1e-5 * np.eye(3)):
             expected = (value(point.gamma + move) - value(point.gamma - move)) / 2e-5
@@ -307,7 +279,7 @@ def test_shared_scales_descend_and_drop_whole_groups():
             TrainingLoss(1e-3),
             point,
             columns,
-            start=problem.start(problem.b),
+            start=problem.at_constant(),
             max_iter=20,
             tol=1e-8,
         )
@@ -326,24 +298,13 @@ def test_shared_scales_descend_and_drop_whole_groups():
 @pytest.fixture(scope="module")
 def eliminated():
     with prepared(SQUARED, validation=0.2) as problem:
-        data = problem.scaled["standard"]
         columns = problem.usable
         unit = problem.groups.positions(columns)
         point = Scales(np.full(4, 0.5), problem.E[columns], problem.b, unit)
-        effort = Effort(10, 1e-6)
-        first = walk(
-            data,
-            data.training(),
-            point,
-            columns,
-            np.array([1e-2, 1e-3, 1e-4]),
-            "scales",
-            start=problem.start(problem.b),
-            loss=SQUARED,
-            effort=effort,
-        )
-        models = eliminate(data, data.training(), first, [], size=2, effort=effort)
-        yield data, models
+        search = search_of(problem, effort=Effort(10, 1e-6), n_variables=2)
+        start = Start("scales", columns, point, problem.at_constant())
+        first = descend_penalties(search, start, np.array([1e-2, 1e-3, 1e-4]), SQUARED)
+        yield search, eliminate(search, first, rivals=[])
 
 
 def test_groups_leave_as_a_whole(eliminated):
@@ -357,15 +318,15 @@ def test_groups_leave_as_a_whole(eliminated):
 
 
 def test_a_groups_importance_is_that_of_shuffling_all_its_columns(eliminated):
-    data, models = eliminated
+    search, models = eliminated
     model = models[0]
-    score = importance(data, model)
+    score = importance(search, model)
     assert score.shape == (4,)
     assert set(np.argsort(score)[-2:]) == {1, 2}
-    parts = data.groups.among(model.columns)
-    rise, _ = data.validation.permutation_loss(SQUARED, model.prediction(), parts)
-    alone, _ = data.validation.permutation_loss(
-        SQUARED, model.prediction(), [np.array([k]) for k in range(6)]
+    parts = search.groups.among(model.columns)
+    rise, _ = search.validation.permutation_loss(SQUARED, model.expansion(), parts)
+    alone, _ = search.validation.permutation_loss(
+        SQUARED, model.expansion(), [np.array([k]) for k in range(6)]
     )
     assert rise[2] == pytest.approx(alone[3])  # the group of one
     assert rise[1] > max(alone[1], alone[2])

@@ -9,19 +9,18 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
+from small_problems import alternated, prepare
+from srff.core.coefficients import ridge, solver_of
 from srff.core.descent import descend
 from srff.core.features import Expansion, random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic, Multinomial, Pinball, Poisson
 from srff.core.newton import HAIR, newton
-from srff.core.objectives import TrainingLoss, ridge, solve_path
+from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Free, Metric, Scales
-from srff.core.simplex_descent import descend_scales
 from srff.data.engines import BlockPlan, DeviceEngine, LocalEngine
 from srff.data.engines.blocks import Standardisation
-from srff.data.problem import prepare
 from srff.data.scaling import Standardise
-from srff.paper.algorithm1 import alternating, first_states
 
 N, D = 400, 15
 COLUMNS = np.array([0, 2])
@@ -223,7 +222,7 @@ def test_statistics_that_are_not_finite_are_said():
 def test_the_path_is_the_solutions_of_its_penalties(name):
     loss, Y = TARGETS[name]
     with engine_of(Y) as engine:
-        path = solve_path(engine, loss, W, B, COLUMNS, np.array(ALPHAS), zero(Y))
+        path = solver_of(loss).path(engine, W, B, COLUMNS, np.array(ALPHAS), zero(Y))
     for e, alpha in zip(path, ALPHAS, strict=True):
         alone = solve(name, alpha)
         assert e.value == pytest.approx(alone.value, rel=3e-6)
@@ -235,7 +234,7 @@ def test_the_path_is_the_solutions_of_its_penalties(name):
 def test_the_path_of_a_quadratic_loss_is_the_ridge():
     y = SIGNAL[:, None] - SIGNAL.mean()
     with engine_of(y) as engine:
-        path = solve_path(engine, SQUARED, W, B, COLUMNS, np.array(ALPHAS), zero(y))
+        path = solver_of(SQUARED).path(engine, W, B, COLUMNS, np.array(ALPHAS), zero(y))
         S = engine.statistics(W, B, COLUMNS)
     for e, alpha in zip(path, ALPHAS, strict=True):
         np.testing.assert_allclose(e.coef, ridge(S, alpha), rtol=1e-7, atol=1e-10)
@@ -344,11 +343,7 @@ def problem(request):
 
 def test_the_alternation_never_raises_the_objective_and_stays_on_the_simplex(problem):
     engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
-    start = problem.start(b)
-    (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
-    states = list(
-        alternating(engine, loss, E, b, first, units=problem.units, max_iter=15, tol=1e-6)
-    )
+    states = alternated(problem, max_iter=15, tol=1e-6)
     for state in states:
         assert (np.diff(state.objective) <= 0).all()
         assert (state.scale >= 0).all()
@@ -364,12 +359,10 @@ def test_the_alternation_never_raises_the_objective_and_stays_on_the_simplex(pro
 
 
 def test_the_projected_descent_is_no_worse_than_the_alternation(problem):
-    engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
-    start, options = problem.start(b), {"units": problem.units, "max_iter": 30, "tol": 1e-6}
-    (first,) = first_states(engine, loss, E, b, problem.scale, np.array([1e-3]), start)
-    *_, paper = alternating(engine, loss, E, b, first, **options)
-    goal = TrainingLoss(1e-3, loss)
-    *_, state = descend_scales(engine, goal, E, b, problem.scale, start=start, **options)
+    options = {"max_iter": 30, "tol": 1e-6}
+    paper = alternated(problem, **options)[-1]
+    goal = TrainingLoss(1e-3, problem.loss)
+    *_, state = problem.descend_scales(problem.training, goal, problem.scale, **options)
     assert state.scale.sum() == pytest.approx(2.0)
     assert (state.scale >= 0).all()
     assert state.objective[-1] <= paper.objective[-1] * (1 + 1e-3)

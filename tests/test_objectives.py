@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 
-from srff.core import objectives
+from srff.core import coefficients, objectives
 from srff.core.features import Statistics
 
 
@@ -22,8 +22,8 @@ def problem():
 def test_ridge_is_scikit_learns(problem, alpha):
     Z, Y, statistics = problem
     expected = Ridge(alpha=50 * alpha, fit_intercept=False).fit(Z, Y).coef_.T
-    np.testing.assert_allclose(objectives.ridge(statistics, alpha), expected, rtol=1e-8)
-    path = objectives.ridge_path(statistics, np.array([0.3, alpha]))
+    np.testing.assert_allclose(coefficients.ridge(statistics, alpha), expected, rtol=1e-8)
+    path = coefficients.ridge_path(statistics, np.array([0.3, alpha]))
     np.testing.assert_allclose(path[1], expected, rtol=1e-8)
 
 
@@ -31,15 +31,15 @@ def test_losses_are_what_they_say(problem):
     Z, Y, statistics = problem
     a = np.random.RandomState(1).standard_normal((8, 2))
     mse = np.sum((Y - Z @ a) ** 2) / 50
-    assert objectives.squared_loss(statistics, a) == pytest.approx(mse)
+    assert coefficients.squared_loss(statistics, a) == pytest.approx(mse)
     expected = mse + 0.7 * np.sum(a**2)
-    assert objectives.penalised_loss(statistics, a, 0.7) == pytest.approx(expected)
+    assert coefficients.penalised_loss(statistics, a, 0.7) == pytest.approx(expected)
 
 
 def test_a_singular_matrix_and_a_tiny_alpha_still_give_the_minimum_norm_solution():
     Z = np.array([[1.0, 1.0], [2.0, 2.0]])
     statistics = Statistics(Z.T @ Z, Z.T @ np.ones((2, 1)), 2.0, 2.0)
-    a = objectives.ridge(statistics, 1e-300)
+    a = coefficients.ridge(statistics, 1e-300)
     np.testing.assert_allclose(a, np.linalg.pinv(Z) @ np.ones((2, 1)), rtol=1e-6)
 
 
@@ -72,7 +72,7 @@ def test_the_evidence_is_the_log_density_of_the_target_at_the_best_noise(problem
     e = objectives.Evidence(alpha).of(statistics)
     constant = targets * (np.log(2 * np.pi) + 1) / 2
     assert e.value + constant == pytest.approx(best.fun, abs=1e-8)
-    np.testing.assert_allclose(e.coef, objectives.ridge(statistics, alpha), rtol=1e-10)
+    np.testing.assert_allclose(e.coef, coefficients.ridge(statistics, alpha), rtol=1e-10)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from small_problems import prepare
 from srff import SRFFRegressor
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
@@ -17,7 +18,7 @@ from srff.data.dataset import (
     StreamedDataset,
     default_validation,
 )
-from srff.data.problem import FLOAT64_ROWS, prepare
+from srff.data.problem import FLOAT64_ROWS
 from srff.data.scaling import Quantile, Standardise
 
 W, B, COLUMNS = np.array([[0.4], [1.1], [0.7]]), np.array([0.3]), np.arange(3)
@@ -124,7 +125,7 @@ def test_passes_over_a_part_count_as_a_part(table):
 )
 def test_the_transforms_worth_a_try(table, transform, heavy, expected):
     X, Y = table
-    with problem(np.exp(2 * X) if heavy else X, Y, transform=transform) as p:
+    with problem(np.exp(2 * X) if heavy else X, Y, inputs=transform) as p:
         assert list(p.scaled) == expected
         kinds = {"standard": Standardise, "quantile": Quantile}
         assert all(isinstance(v.transform, kinds[n]) for n, v in p.scaled.items())
@@ -132,7 +133,7 @@ def test_the_transforms_worth_a_try(table, transform, heavy, expected):
 
 def test_rows_of_the_quantile_view_are_normal_scores(table):
     X, Y = table
-    with problem(np.exp(2 * X), Y, transform="quantile") as p:
+    with problem(np.exp(2 * X), Y, inputs="quantile") as p:
         blocks = np.concatenate([b[0][:-1].T for b in p.scaled["quantile"].training()._blocks])
         assert np.abs(blocks).max() < 4
         assert blocks.std(0) == pytest.approx(1.0, abs=0.1)

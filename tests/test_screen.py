@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from small_problems import prepare
+from srff.core.coefficients import ridge
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
-from srff.core.objectives import ridge
-from srff.data.problem import prepare
+from srff.selection.config import ScreenConfig
 from srff.selection.screen import marginal_screen, screen
 
 
@@ -30,7 +31,7 @@ def prepared(X, y, weight=None, device="cpu"):
 def screened(X, y, model=None, weight=None, most=40, device="cpu"):
     with prepared(X, y, weight, device) as problem:
         model = model(problem) if model else None
-        return screen(problem.training, problem.usable, most, model=model)
+        return screen(problem.training, problem.usable, ScreenConfig(handed_over=most), model=model)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Euclidean projections on the sets that the scales live in."""
+"""The Euclidean projection on the simplex that the scales live in."""
 
 from __future__ import annotations
 
@@ -18,11 +18,3 @@ def project_simplex(v: np.ndarray, size: float = 1.0) -> np.ndarray:
     excess = (np.cumsum(u) - size) / np.arange(1, u.size + 1)
     kept = np.flatnonzero(u > excess)[-1]
     return np.maximum(v - excess[kept], 0.0)
-
-
-def project_l1_ball(v: np.ndarray, radius: float = 1.0) -> np.ndarray:
-    """The nearest point to ``v`` of ``{g : sum |g| <= radius}``."""
-    v = np.asarray(v, dtype=np.float64)
-    if np.abs(v).sum() <= radius:
-        return v.copy()
-    return np.sign(v) * project_simplex(np.abs(v), radius)

@@ -88,11 +88,6 @@ class DeviceEngine(Engine):
         """Give back the device's memory."""
         self._blocks, self._staging, self._data = None, None, None
 
-    @property
-    def resident(self) -> bool:
-        """Whether the rows stay on the device between passes."""
-        return self._blocks is not None
-
     def _fits(self) -> bool:
         """Whether all rows find room on the device, as far as it tells."""
         if not self._locks:

@@ -1,20 +1,19 @@
-"""Models as data: members, the paired test, the last solve, the table."""
+"""Candidates as data: members, scales, errors, the last solve, the table."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from srff.core import objectives
+from small_problems import prepare
+from srff.core import coefficients, objectives
 from srff.core.candidate import Candidate, Member, constant_candidate, validated
 from srff.core.features import random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.parametrisations import Metric, Scales
-from srff.data.problem import prepare
-from srff.estimators.last_solve import refitted
+from srff.estimators.last_solve import solved_on_all_rows
 from srff.estimators.path_table import path_table
-from srff.selection.compare import significantly_worse
 
 
 def members(shares, rng=None, columns=2, targets=1):
@@ -56,7 +55,7 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
     point = Scales(np.full(columns.size, 1.0), problem.E[columns], problem.b)
     engine = engine or data.training()
     e = objectives.TrainingLoss(alpha).evaluate(
-        engine, point.W, point.b, columns, problem.start(point.b)
+        engine, point.W, point.b, columns, problem.at_constant()
     )
     model = Candidate(
         "scales",
@@ -74,7 +73,7 @@ def on_columns(problem, columns, alpha=1e-3, engine=None):
 def test_a_model_of_several_members_is_the_weighted_mean_of_their_predictions():
     model = Candidate("blend", "standard", np.array([0, 2]), members([0.5, 0.3, 0.2]), SQUARED)
     X = np.random.RandomState(1).standard_normal((9, 2))
-    p = model.prediction()
+    p = model.expansion()
     expected = sum(
         m.share * (random_features(X, m.W, m.b) @ m.coef + m.constant) for m in model.members
     )
@@ -99,7 +98,7 @@ def test_the_scale_is_gamma_or_the_energy_weighted_frequencies():
 
 def test_the_mean_reads_nothing_and_is_judged(problem):
     mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
-    statistics = problem.validation_statistics(problem.scale)
+    statistics = problem.validation.statistics(*problem.frequencies(problem.scale))
     assert mean.validation_error == pytest.approx(statistics.s / statistics.n)
     assert mean.scale().size == 0
 
@@ -108,43 +107,18 @@ def test_solved_coefficients_are_the_ridge_solution_and_judged_on_validation_row
     model = on_columns(problem, [0, 1])
     (member,) = model.members
     S = problem.training.statistics(member.W, member.b, model.columns)
-    np.testing.assert_allclose(member.coef, objectives.ridge(S, 1e-3))
+    np.testing.assert_allclose(member.coef, coefficients.ridge(S, 1e-3))
     V = problem.validation.statistics(member.W, member.b, model.columns)
-    assert model.validation_error == pytest.approx(objectives.squared_loss(V, member.coef))
-    assert model.training_error == pytest.approx(objectives.squared_loss(S, member.coef))
+    assert model.validation_error == pytest.approx(coefficients.squared_loss(V, member.coef))
+    assert model.training_error == pytest.approx(coefficients.squared_loss(S, member.coef))
     assert validated(model, problem.validation).validation_error == model.validation_error
-
-
-def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
-    full, part, idle = (on_columns(problem, c) for c in ([0, 1], [0], [4]))
-    mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
-    assert significantly_worse(problem.validation, part, full)
-    assert not significantly_worse(problem.validation, full, part)
-    assert not significantly_worse(problem.validation, full, full)
-    assert significantly_worse(problem.validation, mean, full, 1e-6)
-    assert not significantly_worse(problem.validation, mean, idle, 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("squared", "absolute", "worse"),
-    [(1.9, 1.9, False), (2.05, 0, True), (0, 2.05, True), (-9, 1.9, False), (0, 0, False)],
-)
-def test_either_error_may_show_it_beyond_two_standard_errors(squared, absolute, worse):
-    class Rows:
-        n = 100.0
-
-        def difference(self, loss, first, second):
-            return np.array([squared, absolute]), np.ones(2)
-
-    model = Candidate("blend", "standard", np.array([0, 1]), members([1.0]), SQUARED)
-    assert significantly_worse(Rows(), model, model) is worse
 
 
 def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
     part = problem.scaled["standard"].training(100)
     model = on_columns(problem, [0, 1], engine=part)
     assert model.n_rows == part.n < problem.training.n
-    last = refitted(problem, model)
+    last = solved_on_all_rows(problem, model)
     p = model.members[0]
     S = problem.training.statistics(p.W, p.b, model.columns)
     V = problem.validation.statistics(p.W, p.b, model.columns)
@@ -155,9 +129,9 @@ def test_the_last_solve_is_on_every_row_that_may_be_learned_from(problem):
     expected = np.linalg.solve(A + n * 1e-3 * np.eye(20), c)
     np.testing.assert_allclose(last.members[0].coef, expected, rtol=1e-6)
     mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
-    assert refitted(problem, mean) is mean
+    assert solved_on_all_rows(problem, mean) is mean
     whole = on_columns(problem, [0, 1])
-    assert (refitted(problem, whole) is whole) == (not problem.refit)
+    assert (solved_on_all_rows(problem, whole) is whole) == (not problem.refit)
 
 
 def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
@@ -170,7 +144,7 @@ def test_the_table_has_a_row_for_each_model_in_the_targets_units(problem):
     assert table["kind"].tolist() == ["scales", "mean"]
     assert table["n_variables"].tolist() == [2, 0]
     assert table["budget"].tolist() == [2.0, 0.0]
-    expected = problem.y_unit * np.sqrt(models[0].validation_error)
+    expected = problem.targets.unit * np.sqrt(models[0].validation_error)
     assert table["validation_error"][0] == pytest.approx(expected)
     assert table["loss"].tolist() == ["squared", "squared"]
     assert not table["stopped"].any()

@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from small_problems import prepare, search_of
 from srff import SRFFRegressor
 from srff._utils.progress import Progress
 from srff.core.kernels import Gaussian
 from srff.core.parametrisations import Metric, Scales
 from srff.data import problem
-from srff.estimators import selector as selecting
 from srff.reproduction.datasets import make_se1, make_se2, make_se3
-from srff.selection import final as finish
-from srff.selection import recipe as automatic
+from srff.selection import recipe
+from srff.selection.compare import Judge
+from srff.selection.config import CONFIG
+from srff.selection.descents import Start, descend_penalties
+from srff.selection.grow import grow
+from srff.selection.search import Log
 from srff.selection.starts import low_order_point
 
 QUICK = {"n_components": 40, "max_iter": 8, "random_state": 0}
@@ -116,14 +120,14 @@ def test_a_given_alpha_is_the_penalty_of_every_candidate():
 
 def test_a_given_budget_is_the_only_start_of_its_kind(monkeypatch):
     seen = []
-    starts = automatic.starts
+    starts = recipe.starts
 
     def listening(*arguments):
         out = starts(*arguments)
         seen.extend(out)
         return out
 
-    monkeypatch.setattr(automatic, "starts", listening)
+    monkeypatch.setattr(recipe, "starts", listening)
     SRFFRegressor(**QUICK, budget=4.0).fit(X, y)
     even = [s for s in seen if s.columns.size == 10 and s.family != "low order"]
     assert {s.kind for s in even} == {"metric", "scales"}
@@ -269,11 +273,11 @@ def test_progress_goes_from_start_to_end():
     assert done == sorted(done)
     assert all(0 <= r.done <= r.total for r in reports)
     stages = list(dict.fromkeys(r.stage for r in reports))
-    assert stages == list(automatic.Journey.STAGES)
+    assert stages == list(Log.STAGES)
     assert "best error" in reports[-1].message
 
 
-@pytest.mark.parametrize("stage", automatic.Journey.STAGES)
+@pytest.mark.parametrize("stage", Log.STAGES)
 def test_an_interrupt_at_any_stage_leaves_no_threads(stage):
     before = set(threading.enumerate())
 
@@ -310,41 +314,35 @@ def test_quantiles_win_by_themselves_for_inputs_with_heavy_tails():
     np.testing.assert_array_equal(small.predict(heavy[:, TRUE]), model.predict(heavy))
 
 
-def test_more_variables_than_a_metric_starts_from(monkeypatch):
-    monkeypatch.setattr(automatic, "ALL", 8)
+def test_more_variables_than_a_metric_starts_from(configure):
+    configure(metric_variables=8)
     model = SRFFRegressor(**QUICK, refine="metric").fit(X, y)
     assert model.get_support(indices=True).tolist() == TRUE
-    # The strongest half of ALL after the descent on the simplex.
+    # The strongest half of so many after the descent on the simplex.
     assert 4 in model.path_["n_variables"][model.path_["kind"] == "metric"]
 
 
-def test_fewer_rows_for_the_search_than_there_are(monkeypatch):
-    monkeypatch.setattr(automatic, "SEARCH_ROWS", 200)
-    monkeypatch.setattr(automatic, "REFINE_ROWS", 250)
-    monkeypatch.setattr(finish, "EVIDENCE_ROWS", 100)
+def test_fewer_rows_for_the_search_than_there_are(configure):
+    configure(search_rows=200, refine_rows=250, evidence_rows=100)
     model = SRFFRegressor(**QUICK).fit(X, y)
     assert model.get_support(indices=True).tolist() == TRUE
     assert model.score(X_TEST, function(X_TEST)) > 0.9
 
 
-def test_many_more_features_for_the_last_model(monkeypatch):
+def test_many_more_features_for_the_last_model(monkeypatch, configure):
     monkeypatch.setattr(problem, "N_COMPONENTS", (20, 30))
-    monkeypatch.setattr(selecting, "N_WIDE", 128)
-    monkeypatch.setattr(selecting, "N_FREE", 50)
-    monkeypatch.setattr(finish, "WIDE_FIRST", 64)
-    monkeypatch.setattr(finish, "ROWS_A_FREQUENCY", 4)
+    configure(wide_features=128, free_features=50, wide_first=64, rows_per_frequency=4)
     model = SRFFRegressor(max_iter=8, random_state=0).fit(X, y)
     kinds = model.path_["kind"]
     assert "wide" in kinds
     # The first draws with each tail, a larger one, and the mean.
-    assert (kinds == "frequencies").sum() == len(finish.FREE_TAILS) + 2
+    assert (kinds == "frequencies").sum() == len(CONFIG.free_tails) + 2
     assert model.get_support(indices=True).tolist() == TRUE
     assert model.score(X_TEST, function(X_TEST)) > 0.95
 
 
 def test_a_variable_that_the_elimination_lost_comes_back():
-    settings = automatic.Settings("metric", 8, 1e-5, None, (1.0,), (0, 0))
-    with problem.prepare(
+    with prepare(
         X,
         y[:, None],
         None,
@@ -355,29 +353,19 @@ def test_a_variable_that_the_elimination_lost_comes_back():
         validation=0.2,
         n_jobs=1,
     ) as p:
-        data = p.scaled["standard"]
-        engine = data.training()
-        journey = automatic.Journey(lambda report: None, 1.0)
+        search = search_of(p, refine="metric")
         columns = np.array([1, 2])
         for point in (
             Metric(np.eye(2), p.E[columns], p.b),
             Scales(np.ones(2), p.E[columns], p.b),
             low_order_point(p, 2),
         ):
-            lost = automatic.walk(
-                data,
-                engine,
-                point,
-                columns,
-                np.array([1e-3, 1e-4]),
-                "metric",
-                start=p.start(point.b),
-                loss=p.loss,
-            )
-            grown = automatic._grow(p, data, engine, lost, settings, journey)
+            start = Start("metric", columns, point, p.at_constant())
+            lost = descend_penalties(search, start, np.array([1e-3, 1e-4]), p.loss)
+            grown = grow(search, lost)
             assert 0 in grown.columns
             assert {1, 2} <= set(grown.columns)
-            assert automatic.Judge(p, data, engine).worse(lost, grown)
+            assert Judge(search).worse(lost, grown)
 
 
 def test_scales_to_begin_from_may_be_fewer_than_are_asked_for():

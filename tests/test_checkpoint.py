@@ -9,17 +9,19 @@ import resource
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from srff import SRFFRegressor
-from srff._utils import checkpoint as checkpoint
+from srff._utils import checkpoint
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
-from srff._utils.checkpoint import CheckpointError, FolderCheckpoint, described
+from srff._utils.checkpoint import NO_CHECKPOINT, CheckpointError, FolderCheckpoint, described
 from srff.core.kernels import Matern
-from srff.data import dataset as layouts
+from srff.data import dataset
+from srff.paper.algorithm1 import Algorithm1
 
 QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0}
 PAPER = QUICK | {"solver": "alternating", "refine": None}
@@ -96,7 +98,7 @@ def test_steps_that_are_there_are_not_done_again(tmp_path, monkeypatch):
     def forbidden(*arguments, **settings):
         raise AssertionError("an iteration was done again")
 
-    monkeypatch.setattr(sys.modules["srff.paper.algorithm1"], "advance", forbidden)
+    monkeypatch.setattr(Algorithm1, "advance", forbidden)
     SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
     with pytest.raises(AssertionError, match="done again"):
         SRFFRegressor(**PAPER).fit(X, y)
@@ -112,8 +114,8 @@ def test_without_a_random_state_the_drawn_seed_is_kept(tmp_path):
 
 
 def test_a_stream_goes_on_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(layouts, "STREAM_ROWS", 100)
-    monkeypatch.setattr(layouts, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 100)
+    monkeypatch.setattr(dataset, "SAMPLE_ROWS", 100)
     X, y = rows()
     blocks = [(X[i : i + 40], y[i : i + 40]) for i in range(0, 200, 40)]
     whole = SRFFRegressor(**QUICK).fit(blocks)
@@ -132,8 +134,8 @@ SCRIPT = """
 import os, signal, sys, time
 import numpy as np
 from srff import SRFFRegressor
-from srff._utils import checkpoint as journal
-journal.SECONDS, journal.SHARE = 0.02, 0.0
+import srff._utils.checkpoint as steps
+steps.SECONDS, steps.SHARE = 0.02, 0.0
 rng = np.random.RandomState(0)
 X = rng.standard_normal((400, 6))
 y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, 400)
@@ -256,15 +258,63 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, name, how):
     SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
 
 
+@dataclass(frozen=True)
+class Found:
+    """The result of a step, with all that a result may hold."""
+
+    vector: np.ndarray = field(default_factory=lambda: np.arange(3.0))
+    size: float = 2.5
+    n_iter: int = 4
+    ended: bool = True
+    values: tuple[float, ...] = (1.0, 0.5)
+    arrays: tuple[np.ndarray, ...] = field(default_factory=lambda: (np.eye(2), np.ones(1)))
+
+
+def test_the_result_of_a_step_comes_back_as_it_was(tmp_path):
+    counted, result = SimpleNamespace(n_passes=0), Found()
+
+    def work():
+        counted.n_passes += 3
+        return result
+
+    with FolderCheckpoint(tmp_path, {}) as first:
+        first.begin(dict)
+        assert first.run(Found, "one", counted, work) is result
+    with FolderCheckpoint(tmp_path, {}) as second:
+        second.begin(dict)
+        again = second.run(Found, "one", counted, pytest.fail)
+        assert second.run(Found, "two", counted, work) is result
+    assert counted.n_passes == 9  # the passes of a step that is not done again count too
+    for name, value in vars(result).items():
+        np.testing.assert_equal(getattr(again, name), value)
+        assert type(getattr(again, name)) is type(value)
+    assert NO_CHECKPOINT.run(Found, "one", counted, work) is result
+
+
+def test_each_iteration_is_a_step(tmp_path):
+    counted, made = SimpleNamespace(n_passes=0), []
+
+    def advance(state):
+        made.append(state.n_iter)
+        return replace(state, n_iter=state.n_iter + 1)
+
+    for _ in range(2):
+        with FolderCheckpoint(tmp_path, {}) as steps:
+            steps.begin(dict)
+            following = steps.wrapped(advance, lambda state: f"iteration {state.n_iter}", counted)
+            assert following(following(Found())).n_iter == 6
+    assert made == [4, 5]
+
+
 def test_steps_of_another_course_are_refused(tmp_path):
     counted = SimpleNamespace(n_passes=0)
     with FolderCheckpoint(tmp_path, {}) as first:
         first.begin(dict)
-        first.step("one", counted, lambda: {"a": 1})
+        first.run(Found, "one", counted, Found)
     with FolderCheckpoint(tmp_path, {}) as second:
         second.begin(dict)
         with pytest.raises(CheckpointError, match="a step is 'one' there and 'two' here"):
-            second.step("two", counted, lambda: {"a": 1})
+            second.run(Found, "two", counted, Found)
 
 
 def test_two_fits_at_a_time_in_one_folder_are_refused(tmp_path):
@@ -286,8 +336,8 @@ def test_what_a_killed_write_left_is_swept_away(tmp_path):
 FULL = """
 import sys, numpy as np
 from srff import SRFFRegressor
-from srff._utils import checkpoint as journal
-journal.SECONDS, journal.SHARE = 0.0, 0.0
+import srff._utils.checkpoint as steps
+steps.SECONDS, steps.SHARE = 0.0, 0.0
 rng = np.random.RandomState(0)
 X = rng.standard_normal((200, 5))
 y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(0, 0.1, 200)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from srff.core.descent import descend
+from small_problems import alternated, prepare
+from srff.core.descent import descend, iterations
 from srff.core.kernels import Gaussian, low_order
 from srff.core.objectives import Evidence, TrainingLoss
 from srff.core.parametrisations import Free, LowOrder, Metric, Scales
 from srff.core.simplex import project_simplex
-from srff.core.simplex_descent import descend_scales
-from srff.data.problem import prepare
-from srff.paper.algorithm1 import alternating, first_states
+from srff.core.simplex_descent import SimplexDescent
 
 OBJECTIVES = [TrainingLoss, Evidence]
 
@@ -39,17 +38,10 @@ def value(problem, goal, scale):
     return goal.of(problem.training_statistics(scale)).value
 
 
-def descent(problem, goal, E=None, scale=None, **options):
-    return descend_scales(
-        problem.training,
-        goal,
-        problem.E if E is None else E,
-        problem.b,
-        problem.scale if scale is None else scale,
-        start=problem.start(problem.b),
-        groups=problem.groups,
-        **options,
-    )
+def descent(problem, goal, E=None, scale=None, *, max_iter, tol):
+    E, scale = (problem.E if E is None else E), (problem.scale if scale is None else scale)
+    steps = SimplexDescent(problem.training, goal, E, problem.b, problem.groups, tol)
+    return iterations(steps.advance, steps.first(scale, problem.at_constant()), max_iter)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -82,11 +74,8 @@ def test_the_descent_ends_where_a_long_projected_gradient_ends(problem):
 
 
 def test_the_descent_is_no_worse_than_the_papers_alternation(problem):
-    engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
-    alphas, groups = np.array([1e-2]), problem.groups
-    (first,) = first_states(engine, loss, E, b, problem.scale, alphas, problem.start(b))
     options = {"max_iter": 300, "tol": 1e-8}
-    *_, paper = alternating(engine, loss, E, b, first, groups=groups, **options)
+    paper = alternated(problem, 1e-2, **options)[-1]
     *_, state = descent(problem, TrainingLoss(1e-2), **options)
     # Both measure the paper's objective; the alternation comes near the same place, slowly.
     assert state.objective[-1] <= paper.objective[-1] * (1 + 1e-6)
@@ -157,7 +146,7 @@ def test_each_parametrisation_descends(problem, objective, point):
         goal,
         point,
         COLUMNS,
-        start=problem.start(point.b),
+        start=problem.at_constant(point.b.size),
         max_iter=15,
         tol=1e-6,
         tick=lambda: ticks.append(1),

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from small_problems import alternated, prepare
 from srff import SRFFRegressor, srff_path
 from srff.core.features import Expansion
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.simplex import project_simplex
-from srff.data.problem import prepare
-from srff.paper.algorithm1 import alternating, first_states
 from srff.paper.alpha_search import RACE, alpha_grid, lowest, search_alternating
 from srff.reproduction.datasets import make_se2
 
@@ -42,12 +41,8 @@ def model(problem, state):
     return Expansion(np.arange(len(W)), W, problem.b, state.coef, state.constant)
 
 
-def solve(problem, alpha=1e-3, **options):
-    engine, loss, E, b = problem.training, problem.loss, problem.E, problem.b
-    (state,) = first_states(engine, loss, E, b, problem.scale, np.array([alpha]), problem.start(b))
-    settings = {"units": problem.groups, "max_iter": 100, "tol": 1e-6} | options
-    *_, state = alternating(engine, loss, E, b, state, **settings)
-    return state
+def solve(problem, alpha=1e-3, max_iter=100, tol=1e-6):
+    return alternated(problem, alpha, max_iter=max_iter, tol=tol)[-1]
 
 
 @pytest.mark.parametrize("alpha", [1e-1, 1e-3, 1e-6])
@@ -127,11 +122,11 @@ def test_the_race_ends_with_the_answer_of_the_whole_grid(problem):
     alphas = alpha_grid(problem.training_statistics(problem.scale))[5:45]
     full = search_alternating(problem, alphas, max_iter=24, tol=1e-4, race=False)
     raced = search_alternating(problem, alphas, max_iter=24, tol=1e-4)
-    assert not any(c.stopped for c in full.candidates)
-    left = sum(not c.stopped for c in raced.candidates)
+    assert not any(c.stopped for c in full.runs)
+    left = sum(not c.stopped for c in raced.runs)
     assert left == dict(RACE)[16]
     assert np.sqrt(raced.best.validation_error) <= 1.01 * np.sqrt(full.best.validation_error)
-    done = [sum(c.state.n_iter for c in r.candidates) for r in (raced, full)]
+    done = [sum(c.state.n_iter for c in r.runs) for r in (raced, full)]
     assert done[0] < done[1] / 2
 
 

@@ -1,4 +1,4 @@
-"""Projections against a quadratic program and their optimality conditions."""
+"""The projection against a quadratic program and its optimality conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from srff.core.simplex import project_l1_ball, project_simplex
+from srff.core.simplex import project_simplex
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -26,26 +26,6 @@ def test_simplex_projection_solves_the_quadratic_program(seed, size):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     np.testing.assert_allclose(project_simplex(v, size), qp.x, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_l1_projection_solves_the_quadratic_program(seed):
-    v = np.random.RandomState(seed).normal(0, 2, 5)
-    # g = p - m with p, m >= 0 makes the l1 norm linear.
-    qp = minimize(
-        lambda u: 0.5 * np.sum((u[:5] - u[5:] - v) ** 2),
-        np.full(10, 0.1),
-        bounds=[(0, None)] * 10,
-        constraints={"type": "ineq", "fun": lambda u: 1.5 - u.sum()},
-        method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    np.testing.assert_allclose(project_l1_ball(v, 1.5), qp.x[:5] - qp.x[5:], atol=1e-5)
-
-
-def test_a_point_inside_the_l1_ball_stays():
-    v = np.array([0.2, -0.3])
-    np.testing.assert_array_equal(project_l1_ball(v, 1.0), v)
 
 
 vectors = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e3, 1e3))
