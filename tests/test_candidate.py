@@ -12,8 +12,8 @@ from srff.core.features import random_features
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.parametrisations import Metric, Scales
+from srff.estimators.fitted import path_table
 from srff.estimators.last_solve import solved_on_all_rows
-from srff.estimators.path_table import path_table
 
 
 def members(shares, rng=None, columns=2, targets=1):

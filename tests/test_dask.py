@@ -25,8 +25,8 @@ import dask.dataframe as dd  # noqa: E402
 from srff import SRFFRegressor  # noqa: E402
 from srff._utils import checkpoint  # noqa: E402
 from srff.data import dataset  # noqa: E402
-from srff.data.engines.cluster import survey_on_workers  # noqa: E402
-from srff.data.first_pass import survey  # noqa: E402
+from srff.data.engines.cluster import first_pass_on_workers  # noqa: E402
+from srff.data.first_pass import first_pass  # noqa: E402
 from srff.data.sources import ArraySource, DaskSource, arrays  # noqa: E402
 from srff.data.sources import dask_graph as workers  # noqa: E402
 from srff.data.split import key_multipliers  # noqa: E402
@@ -172,8 +172,8 @@ def test_the_survey_of_workers_is_that_of_memory_for_partitions_of_any_size(clie
         [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
     )
     multipliers = key_multipliers(np.random.RandomState(3), 6)
-    found = survey_on_workers(DaskSource(table, "y"), multipliers, 120, 60)
-    expected = survey(ArraySource(X, y[:, None]), multipliers, 120, 60)
+    found = first_pass_on_workers(DaskSource(table, "y"), multipliers, 120, 60)
+    expected = first_pass(ArraySource(X, y[:, None]), multipliers, 120, 60)
     assert found.sizes == sizes
     for one, other in ((found.high, expected.high), (found.low, expected.low)):
         np.testing.assert_array_equal(one.keys, other.keys)

@@ -222,7 +222,7 @@ def test_statistics_that_are_not_finite_are_said():
 def test_the_path_is_the_solutions_of_its_penalties(name):
     loss, Y = TARGETS[name]
     with engine_of(Y) as engine:
-        path = solver_of(loss).path(engine, W, B, COLUMNS, np.array(ALPHAS), zero(Y))
+        path = solver_of(loss).path(engine, (W, B, COLUMNS), np.array(ALPHAS), zero(Y))
     for e, alpha in zip(path, ALPHAS, strict=True):
         alone = solve(name, alpha)
         assert e.value == pytest.approx(alone.value, rel=3e-6)
@@ -234,7 +234,7 @@ def test_the_path_is_the_solutions_of_its_penalties(name):
 def test_the_path_of_a_quadratic_loss_is_the_ridge():
     y = SIGNAL[:, None] - SIGNAL.mean()
     with engine_of(y) as engine:
-        path = solver_of(SQUARED).path(engine, W, B, COLUMNS, np.array(ALPHAS), zero(y))
+        path = solver_of(SQUARED).path(engine, (W, B, COLUMNS), np.array(ALPHAS), zero(y))
         S = engine.statistics(W, B, COLUMNS)
     for e, alpha in zip(path, ALPHAS, strict=True):
         np.testing.assert_allclose(e.coef, ridge(S, alpha), rtol=1e-7, atol=1e-10)

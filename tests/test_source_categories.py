@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from srff.data.encoding.frames import coded, learn_levels
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
-from srff.data.first_pass import survey
+from srff.data.first_pass import first_pass
 from srff.data.sources import (
     ArraySource,
     BlockSource,
@@ -372,8 +372,8 @@ def test_a_survey_of_mapped_rows_is_that_of_encoded_ones(make):
     source = make(frame, "y")
     mapped = source.mapped(encoding, None, learn_facts(source, missing="impute"))
     multipliers = key_multipliers(np.random.RandomState(0), encoding.width)
-    found = survey(mapped, multipliers, 100, 50, n_threads=2)
-    expected = survey(ArraySource(rows, frame[["y"]].to_numpy()), multipliers, 100, 50)
+    found = first_pass(mapped, multipliers, 100, 50, n_threads=2)
+    expected = first_pass(ArraySource(rows, frame[["y"]].to_numpy()), multipliers, 100, 50)
     np.testing.assert_array_equal(found.high.X, expected.high.X)
     np.testing.assert_array_equal(found.low.keys, expected.low.keys)
 
@@ -483,7 +483,7 @@ def client():
 
 
 def test_workers_learn_and_survey_what_files_tell(client, tmp_path):
-    from srff.data.engines.cluster import survey_on_workers
+    from srff.data.engines.cluster import first_pass_on_workers
 
     frame = table()
     here = from_parquet(frame, tmp_path, "kind", "w")
@@ -500,8 +500,8 @@ def test_workers_learn_and_survey_what_files_tell(client, tmp_path):
         s.mapped(e, outcome, x) for s, e, x in zip((here, there), encodings, found, strict=True)
     ]
     multipliers = key_multipliers(np.random.RandomState(0), encodings[0].width)
-    one = survey(mapped[0], multipliers, 100, 50)
-    other = survey_on_workers(mapped[1], multipliers, 100, 50)
+    one = first_pass(mapped[0], multipliers, 100, 50)
+    other = first_pass_on_workers(mapped[1], multipliers, 100, 50)
     np.testing.assert_array_equal(one.high.X, other.high.X)
     np.testing.assert_array_equal(one.high.Y, other.high.Y)
     assert one.sizes == other.sizes

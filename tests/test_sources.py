@@ -15,7 +15,7 @@ from srff.data import dataset as layouts
 from srff.data.engines import Remainder, StreamEngine, stream
 from srff.data.engines.blocks import Standardisation
 from srff.data.engines.plan import BlockPlan
-from srff.data.first_pass import survey
+from srff.data.first_pass import first_pass
 from srff.data.moments import merged, moments
 from srff.data.scaling import Standardise
 from srff.data.sources import ArraySource, BlockSource, TableSource, arrays, learn_facts
@@ -285,7 +285,7 @@ def test_a_survey_finds_what_the_whole_array_has():
     keys = row_keys(X, Y, multipliers)
     blocks = [(X[i : i + 90], y[i : i + 90]) for i in range(0, 1000, 90)]
     for n_threads in (1, 4):
-        found = survey(BlockSource(blocks), multipliers, 120, 70, n_threads)
+        found = first_pass(BlockSource(blocks), multipliers, 120, 70, n_threads)
         assert found.n_rows == 1000
         np.testing.assert_array_equal(np.sort(found.high.keys), np.sort(keys[highest(keys, 120)]))
         np.testing.assert_array_equal(np.sort(~found.low.keys), np.sort(keys)[:70])

@@ -24,6 +24,9 @@ from srff.core.newton import newton
 SMALLEST_ALPHA = 1e-8
 """Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
 
+Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The frequencies ``W`` (columns x D), the offsets ``b`` (D), and the columns that they are of."""
+
 Coefficients = tuple[np.ndarray, np.ndarray]
 """Coefficients (D x outputs) and constants (outputs)."""
 
@@ -97,9 +100,7 @@ class Solver(Protocol):
     def solve(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alpha: float,
         near: Coefficients,
     ) -> Evaluation:
@@ -108,9 +109,7 @@ class Solver(Protocol):
     def path(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alphas: np.ndarray,
         near: Coefficients,
     ) -> list[Evaluation]:
@@ -119,9 +118,7 @@ class Solver(Protocol):
     def errors(
         self,
         rows: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         each: list[Coefficients],
     ) -> list[float]:
         """The mean losses on other rows of several coefficients at these frequencies."""
@@ -136,26 +133,22 @@ class RidgeSolver:
     def solve(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alpha: float,
         near: Coefficients,
     ) -> Evaluation:
         """The ridge solution."""
-        return training_loss(engine.statistics(W, b, columns, self.loss), alpha)
+        return training_loss(engine.statistics(*waves, self.loss), alpha)
 
     def path(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alphas: np.ndarray,
         near: Coefficients,
     ) -> list[Evaluation]:
         """All from one eigendecomposition."""
-        S = engine.statistics(W, b, columns, self.loss)
+        S = engine.statistics(*waves, self.loss)
         return [
             quadratic_evaluation(penalised_loss(S, a, float(alpha)), a, S, 1 / S.n)
             for a, alpha in zip(ridge_path(S, alphas), alphas, strict=True)
@@ -164,13 +157,11 @@ class RidgeSolver:
     def errors(
         self,
         rows: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         each: list[Coefficients],
     ) -> list[float]:
         """From the statistics of those rows."""
-        V = rows.statistics(W, b, columns, self.loss)
+        V = rows.statistics(*waves, self.loss)
         return [max(squared_loss(V, a), 0.0) for a, _ in each]
 
 
@@ -183,29 +174,25 @@ class NewtonSolver:
     def solve(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alpha: float,
         near: Coefficients,
     ) -> Evaluation:
         """Newton's steps from ``near``."""
-        found = newton(engine, self.loss, alpha, W, b, columns, near)
+        found = newton(engine, self.loss, alpha, *waves, near)
         return Evaluation(found.value, found.a, found.c, found.loss, 1 / engine.n)
 
     def path(
         self,
         engine: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         alphas: np.ndarray,
         near: Coefficients,
     ) -> list[Evaluation]:
         """One solve after the other."""
         found: list[Evaluation] = []
         for alpha in alphas:
-            e = self.solve(engine, W, b, columns, float(alpha), near)
+            e = self.solve(engine, waves, float(alpha), near)
             near = e.coef, e.constant
             found.append(e)
         return found
@@ -213,12 +200,11 @@ class NewtonSolver:
     def errors(
         self,
         rows: Engine,
-        W: np.ndarray,
-        b: np.ndarray,
-        columns: np.ndarray,
+        waves: Waves,
         each: list[Coefficients],
     ) -> list[float]:
         """A pass for each."""
+        W, b, columns = waves
         return [rows.loss(self.loss, Expansion(columns, W, b, *given)) for given in each]
 
 

@@ -60,7 +60,7 @@ class TrainingLoss:
         self, engine: Engine, W: np.ndarray, b: np.ndarray, columns: np.ndarray, near: Coefficients
     ) -> Evaluation:
         """From the statistics for a quadratic loss, by Newton's steps for another."""
-        return solver_of(self.loss).solve(engine, W, b, columns, self.alpha, near)
+        return solver_of(self.loss).solve(engine, (W, b, columns), self.alpha, near)
 
     def of(self, statistics: Statistics) -> Evaluation:
         """The objective of a quadratic loss."""

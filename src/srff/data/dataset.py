@@ -12,7 +12,7 @@ from srff._utils.checkpoint import digest
 from srff.core.engine import Engine
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
-from srff.data.first_pass import Survey, survey
+from srff.data.first_pass import FirstPass, first_pass
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import all_rows_if_few
@@ -27,7 +27,7 @@ SAMPLE_ROWS = 50_000
 FEWEST = 1000
 """Fewest rows of a sample, however little memory is allowed."""
 
-CACHE_BYTES = 2e9
+STREAM_CACHE_BYTES = 2e9
 """Bytes of standardised blocks of a stream that are kept where there is no ``memory_limit``."""
 
 STREAM_ROWS = 100_000
@@ -174,19 +174,19 @@ class StreamedDataset(Dataset):
     def __init__(
         self,
         source: Source,
-        surveyed: Survey,
+        first: FirstPass,
         multipliers: np.ndarray,
         validation: float | str | Pair | None,
         n_threads: int,
     ) -> None:
-        self._source, self._survey = source, surveyed
-        self.n_rows, self.n_features = surveyed.n_rows, source.n_features
-        self.inputs, self.targets = surveyed.inputs, surveyed.targets
+        self._source, self._first = source, first
+        self.n_rows, self.n_features = first.n_rows, source.n_features
+        self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
         if isinstance(validation, float):
-            low = surveyed.low
+            low = first.low
             low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
             self._validation_rows = (low.X, low.Y, low.weight, None)
             held = total_weight(low.X, low.weight, None)
@@ -194,14 +194,14 @@ class StreamedDataset(Dataset):
             self.refit = True
         elif validation is not None:
             self._validation_rows = validation_pair(validation, multipliers, n_threads)
-        self.n = surveyed.inputs.total - held
+        self.n = first.inputs.total - held
 
     def _marks(self) -> list[np.ndarray]:
-        return [np.array(self._survey.sizes), np.array([self._survey.checksum], dtype=np.uint64)]
+        return [np.array(self._first.sizes), np.array([self._first.checksum], dtype=np.uint64)]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of the highest keys."""
-        high = self._survey.high
+        high = self._first.high
         _, first = np.unique(~high.keys, return_index=True)
         return high.X[first[:size]]
 
@@ -212,7 +212,7 @@ class StreamedDataset(Dataset):
             if not self.refit:
                 return engine
             return Remainder(engine, self.validation(s, replace(options, device="cpu")), self.n)
-        high = self._survey.high
+        high = self._first.high
         rows = highest(high.keys, most)
         return make_engine(high.X, high.Y, high.weight, s, options, rows=rows)
 
@@ -222,7 +222,7 @@ class StreamedDataset(Dataset):
 
     def _stream(self, s: Standardisation, options: EngineOptions, many: bool) -> Engine:
         """All rows, for many passes or for one."""
-        o, found = options, self._survey
+        o, found = options, self._first
         plan = BlockPlan.choose(
             self.n_rows, self.n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
         )
@@ -235,7 +235,7 @@ class StreamedDataset(Dataset):
             )
         room = 0.0
         if many:
-            room = CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
+            room = STREAM_CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
         return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
 
 
@@ -309,9 +309,9 @@ def source_dataset(
         share = min(1.0, fitting / (n_high + n_low))
         n_high, n_low = (min(n, max(int(share * n), FEWEST)) for n in (n_high, n_low))
     if on_workers(source):
-        from srff.data.engines.cluster import survey_on_workers
+        from srff.data.engines.cluster import first_pass_on_workers
 
-        found = survey_on_workers(source, multipliers, n_high, n_low)
+        found = first_pass_on_workers(source, multipliers, n_high, n_low)
     else:
-        found = survey(source, multipliers, n_high, n_low, n_threads)
+        found = first_pass(source, multipliers, n_high, n_low, n_threads)
     return StreamedDataset(source, found, multipliers, validation, n_threads)

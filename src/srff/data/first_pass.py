@@ -36,7 +36,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Survey:
+class FirstPass:
     """What some pieces tell: counts, moments, and the rows of the highest and the lowest keys.
 
     The keys of ``low`` are turned over, so that there too the first row has the highest.
@@ -56,7 +56,7 @@ class Survey:
         return sum(self.sizes)
 
 
-class Best:
+class HighestKeys:
     """The rows of the highest keys of all that come, with copies of the last.
 
     ``least`` is a key below which none can be among them any more.
@@ -87,18 +87,18 @@ class Best:
         )
 
 
-class Collection:
-    """The survey of all pieces, put together one by one in their order."""
+class FirstPassTotal:
+    """What all pieces tell, put together one by one in their order."""
 
     def __init__(self, n_high: int, n_low: int) -> None:
         self.sizes = n_high, n_low
-        self._best = Best(n_high), Best(n_low)
+        self._best = HighestKeys(n_high), HighestKeys(n_low)
         self._counts: list[int] = []
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
         self._checksum = 0
 
-    def add(self, part: Survey | None) -> None:
+    def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
         if part is None:
             self._counts.append(0)
@@ -115,23 +115,23 @@ class Collection:
         """Keys below these can no longer be among the highest."""
         return int(self._best[0].least), int(self._best[1].least)
 
-    def result(self) -> Survey:
-        """The survey of all."""
+    def result(self) -> FirstPass:
+        """What all pieces tell."""
         if not self._inputs:
             raise ValueError("There are no rows.")
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        return Survey(tuple(self._counts), inputs, targets, high, low, self._checksum)
+        return FirstPass(tuple(self._counts), inputs, targets, high, low, self._checksum)
 
 
-def survey(
+def first_pass(
     source: Source, multipliers: np.ndarray, n_high: int, n_low: int, n_threads: int = 1
-) -> Survey:
-    """The survey of a source, its pieces side by side over threads."""
-    found = Collection(n_high, n_low)
+) -> FirstPass:
+    """The first pass over a source, its pieces side by side over threads."""
+    found = FirstPassTotal(n_high, n_low)
 
-    def one(piece: Piece) -> Survey | None:
-        return survey_piece(piece, multipliers, source.names, found.sizes, found.least)
+    def one(piece: Piece) -> FirstPass | None:
+        return first_pass_of_piece(piece, multipliers, source.names, found.sizes, found.least)
 
     with Threads(n_threads) as threads:
         for part in threads.map(one, source.pieces()):
@@ -139,17 +139,17 @@ def survey(
     return found.result()
 
 
-def survey_piece(
+def first_pass_of_piece(
     piece: Piece,
     multipliers: np.ndarray,
     names: tuple[str, ...] | None,
     size: tuple[int, int],
     least: tuple[int, int],
-) -> Survey | None:
-    """The survey of one piece, without keys that are too low for a sample; None for no rows."""
+) -> FirstPass | None:
+    """What one piece tells, without keys that are too low for a sample; None for no rows."""
     n_rows, checksum = 0, np.uint64(0)
     inputs, targets = [], []
-    samples = Best(size[0], least[0]), Best(size[1], least[1])
+    samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
     n_read = 0
     for raw in piece.chunks():
         chunk = checked(raw, piece, n_read, names)
@@ -168,4 +168,4 @@ def survey_piece(
     if not n_rows:
         return None
     high, low = (best.result() for best in samples)
-    return Survey((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))
+    return FirstPass((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))

@@ -12,7 +12,7 @@ import numpy as np
 from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint
 from srff._utils.resource import Resource
 from srff.core.bandwidth import neighbour_sigma
-from srff.core.coefficients import Coefficients
+from srff.core.coefficients import Coefficients, Waves
 from srff.core.descent import iterations
 from srff.core.engine import Engine
 from srff.core.features import Expansion, Statistics
@@ -179,7 +179,7 @@ class Problem(Resource):
         """Rows read so far, as a multiple of the training rows."""
         return self.n_first_passes + sum(data.effective_passes for data in self.scaled.values())
 
-    def frequencies(self, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def frequencies(self, scale: np.ndarray) -> Waves:
         """``W = diag(gamma) E`` in the columns of positive scale, ``b``, and those columns."""
         columns = np.flatnonzero(scale)
         return scale[columns, None] * self.E[columns], self.b, columns

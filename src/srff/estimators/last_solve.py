@@ -46,7 +46,7 @@ def _solve(data: ScaledData, chosen: Candidate) -> LastSolve:
         return LastSolve(tuple(coefs), tuple(member.constant for member in members))
     solver = solver_of(loss)
     found = [
-        solver.solve(data.everything, m.W, m.b, chosen.columns, m.alpha, (m.coef, m.constant))
+        solver.solve(data.everything, (m.W, m.b, chosen.columns), m.alpha, (m.coef, m.constant))
         for m in members
     ]
     return LastSolve(tuple(e.coef for e in found), tuple(e.constant for e in found))

@@ -10,7 +10,7 @@ from srff._utils.progress import Callback
 from srff.core.candidate import Candidate
 from srff.data.problem import Problem
 from srff.estimators.base import RandomFeatureRegressor
-from srff.estimators.path_table import path_table
+from srff.estimators.fitted import path_table
 from srff.paper.alpha_search import search_ridge
 
 

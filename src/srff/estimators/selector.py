@@ -23,7 +23,7 @@ from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel
-from srff.estimators.path_table import path_table
+from srff.estimators.fitted import path_table
 from srff.inspect.describe import html_summary, summary
 from srff.paper.alpha_search import search_alternating
 from srff.paper.profile_search import search_profile

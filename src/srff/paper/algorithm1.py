@@ -73,7 +73,7 @@ class Algorithm1:
         """Step 1 at the same scales for several alphas."""
         columns = np.flatnonzero(scale)
         W = scale[columns, None] * self.E[columns]
-        found = solver_of(self.loss).path(self.engine, W, self.b, columns, alphas, near)
+        found = solver_of(self.loss).path(self.engine, (W, self.b, columns), alphas, near)
         return [
             AlternatingState(scale, e.coef, e.constant, float(alpha), (e.value,), e.training_error)
             for e, alpha in zip(found, alphas, strict=True)

@@ -225,7 +225,7 @@ def candidates_at(
     ]
     if problem.validation is None:
         return each
-    W, b, columns = problem.frequencies(scale)
     coefficients = [(s.coef, s.constant) for s in states]
-    errors = solver_of(problem.loss).errors(problem.validation, W, b, columns, coefficients)
+    waves = problem.frequencies(scale)
+    errors = solver_of(problem.loss).errors(problem.validation, waves, coefficients)
     return [replace(c, validation_error=e) for c, e in zip(each, errors, strict=True)]

@@ -105,17 +105,18 @@ def _solved(
 ) -> Candidate:
     """The candidate at these frequencies whose alpha validates best; a step of the checkpoint."""
     engine, validation = search.more_rows, search.validation
+    waves = W, b, columns
 
     def solve() -> WideEnd:
         begun = time.perf_counter()
         solver = solver_of(loss)
         if isinstance(loss, Squared):
             # A Cholesky factor for each of a few alphas: cheaper than the eigenvalues of many.
-            S = engine.statistics(W, b, columns, loss)
+            S = engine.statistics(*waves, loss)
             found = [training_loss(S, float(alpha)) for alpha in alphas]
         else:
-            found = solver.path(engine, W, b, columns, alphas, search.problem.at_constant(b.size))
-        errors = solver.errors(validation, W, b, columns, [(e.coef, e.constant) for e in found])
+            found = solver.path(engine, waves, alphas, search.problem.at_constant(b.size))
+        errors = solver.errors(validation, waves, [(e.coef, e.constant) for e in found])
         i = int(np.argmin(errors))
         e, seconds = found[i], time.perf_counter() - begun
         return WideEnd(float(alphas[i]), e.coef, e.constant, errors[i], e.training_error, seconds)

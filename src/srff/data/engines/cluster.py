@@ -21,7 +21,7 @@ from srff.data.engines.blocks import Block, Standardisation
 from srff.data.engines.device import DeviceEngine, rows_in_block
 from srff.data.engines.plan import BlockPlan
 from srff.data.engines.stream import added, block_sum, standardised_blocks, taken, tree
-from srff.data.first_pass import Collection, Survey, survey_piece
+from srff.data.first_pass import FirstPass, FirstPassTotal, first_pass_of_piece
 from srff.data.sources.arrays import ArrayPiece
 from srff.data.sources.dask import DaskSource, Partition, partition_name
 from srff.data.sources.dask_graph import gathered, on_partitions, partition_tasks
@@ -88,7 +88,7 @@ class DeviceSum:
 
 
 @dataclass(frozen=True)
-class PartitionSurvey:
+class PartitionFirstPass:
     """What a worker does with a partition in the first pass."""
 
     multipliers: np.ndarray
@@ -96,17 +96,17 @@ class PartitionSurvey:
     sizes: tuple[int, int]
     least: tuple[int, int]
 
-    def __call__(self, partition: Partition, number: int) -> Survey | None:
-        """The survey of one partition."""
+    def __call__(self, partition: Partition, number: int) -> FirstPass | None:
+        """What one partition tells."""
         piece = ArrayPiece(*partition, 0, partition_name(number))
         with one_blas_thread():
-            return survey_piece(piece, self.multipliers, self.names, self.sizes, self.least)
+            return first_pass_of_piece(piece, self.multipliers, self.names, self.sizes, self.least)
 
 
-def survey_on_workers(
+def first_pass_on_workers(
     source: DaskSource, multipliers: np.ndarray, n_high: int, n_low: int
-) -> Survey:
-    """The survey of all partitions: see :mod:`srff.data.first_pass`.
+) -> FirstPass:
+    """The first pass over all partitions: see :mod:`srff.data.first_pass`.
 
     A partition does not know the keys of the others: it sends the rows whose keys are likely to be
     among the highest of all, given the number of rows.  Where that is not known, it is reckoned
@@ -117,9 +117,9 @@ def survey_on_workers(
         first = gathered(source.client, delayed(_count)(source.partitions()[0]))
         n_rows = first * len(source.partitions())
     while True:
-        found = Collection(n_high, n_low)
+        found = FirstPassTotal(n_high, n_low)
         least = _likely(n_high, n_rows), _likely(n_low, n_rows)
-        task = PartitionSurvey(multipliers, source.names, found.sizes, least)
+        task = PartitionFirstPass(multipliers, source.names, found.sizes, least)
         for part in on_partitions(source.client, task, source.partitions()):
             found.add(part)
         result = found.result()
