@@ -34,7 +34,7 @@ from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
 from srff._utils.resource import Resource
 from srff._utils.version import __version__
 
-FORMAT = 2
+CHECKPOINT_FORMAT = 2
 
 SECONDS, SHARE = 1.0, 0.01
 """Results are written when the last ones were so many seconds ago, or this share of the fit's
@@ -106,7 +106,7 @@ class FolderCheckpoint(Checkpoint):
         except OSError as error:
             raise self._unwritable(error) from None
         self._lock = _locked(self._folder)
-        self._identity = {"format": FORMAT, "version": __version__, **identity}
+        self._identity = {"format": CHECKPOINT_FORMAT, "version": __version__, **identity}
         self._known: dict[str, Any] | None = None
         self._waiting: deque[tuple[str, int, Record]] = deque()
         self._new: list[tuple[str, int, Record]] = []

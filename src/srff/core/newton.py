@@ -27,13 +27,13 @@ TOLERANCE, LITTLE = 1e-6, 1e-2
 """A solve ends when a step promises less than this share of the objective, or of ``LITTLE`` if that
 is more: nobody cares for the digits of a log loss near zero."""
 
-HISTORY = 12
+CORRECTIONS = 12
 """Steps that correct the second derivative."""
 
 AGE = 6
 """Steps after which the second derivative is taken anew."""
 
-SHORTEST = 1e-4
+SHORTEST_STEP = 1e-4
 
 HAIR = 1e-8
 """The penalty of the constants."""
@@ -85,7 +85,7 @@ def best_constant(engine: Engine, loss: Loss, mean: np.ndarray) -> Constant:
         length = 1.0
         while True:
             trial = engine.constant_statistics(loss, c - length * step)
-            if trial[0] <= value - 1e-4 * length * decrement or length < SHORTEST:
+            if trial[0] <= value - 1e-4 * length * decrement or length < SHORTEST_STEP:
                 break
             length /= 4
         if not trial[0] < value:
@@ -137,7 +137,7 @@ def newton(
             if new_value <= value - 1e-4 * length * promise:
                 break
             length /= 4
-            if length < SHORTEST:
+            if length < SHORTEST_STEP:
                 break
         if not new_value < value:  # nothing left but rounding, or a stale second derivative
             if not age:
@@ -146,7 +146,7 @@ def newton(
             pairs, age = [], 0
             continue
         g = g + penalty * trial
-        pairs = [*pairs[1 - HISTORY :], *_pair(trial - x, g - slope)]
+        pairs = [*pairs[1 - CORRECTIONS :], *_pair(trial - x, g - slope)]
         x, value, mean, slope, age = trial, new_value, new_mean, g, age + 1
         if age >= AGE:
             mean, slope, factor = taken(x)

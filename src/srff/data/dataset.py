@@ -24,7 +24,7 @@ VALIDATION_ROWS = 20_000
 SAMPLE_ROWS = 50_000
 """Most rows of a stream that are held for descents on a part of the rows."""
 
-FEWEST = 1000
+FEWEST_SAMPLED = 1000
 """Fewest rows of a sample, however little memory is allowed."""
 
 STREAM_CACHE_BYTES = 2e9
@@ -307,7 +307,7 @@ def source_dataset(
         # Rows, their standardised copies and what is made of them on the way take a third.
         fitting = int(memory_limit / 3 / (4 * 8 * (source.n_features + 2)))
         share = min(1.0, fitting / (n_high + n_low))
-        n_high, n_low = (min(n, max(int(share * n), FEWEST)) for n in (n_high, n_low))
+        n_high, n_low = (min(n, max(int(share * n), FEWEST_SAMPLED)) for n in (n_high, n_low))
     if on_workers(source):
         from srff.data.engines.cluster import first_pass_on_workers
 

@@ -33,7 +33,7 @@ MOST_LISTED = 200
 MOST_NAMED = 12
 """Variables of the first sentence."""
 
-MOST_CLASSES = 10
+NAMED_CLASSES = 10
 """Classes up to which there is a table of every class against every other."""
 
 NAMED_LEVELS = 5
@@ -191,7 +191,7 @@ def _class_tables(labels: list[str], found: ClassFigures) -> list[Table]:
     head = ["class", "rows", "of these found (recall)", "right where said (precision)"]
     caption, left = "Each class on the rows given", max(len(each) - MOST_LISTED, 0)
     tables = [Table(caption, head, each[:MOST_LISTED], left, "classes ")]
-    if len(labels) <= MOST_CLASSES:
+    if len(labels) <= NAMED_CLASSES:
         against = [
             [label, *(f"{count:,}" for count in said)]
             for label, said in zip(labels, found.confusion.tolist(), strict=True)

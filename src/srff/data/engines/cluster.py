@@ -26,7 +26,7 @@ from srff.data.sources.arrays import ArrayPiece
 from srff.data.sources.dask import DaskSource, Partition, partition_name
 from srff.data.sources.dask_graph import gathered, on_partitions, partition_tasks
 
-SPARE = 6.0
+SPARE_DEVIATIONS = 6.0
 """Standard deviations by which workers send more rows than a sample has."""
 
 
@@ -139,7 +139,7 @@ def _count(partition: Partition) -> int:
 
 def _likely(size: int, n_rows: int) -> int:
     """A key that at least ``size`` of the rows reach, but for a chance of one in a billion."""
-    share = (size + SPARE * np.sqrt(size)) / max(n_rows, 1)
+    share = (size + SPARE_DEVIATIONS * np.sqrt(size)) / max(n_rows, 1)
     return 0 if share >= 1 else int((1 - share) * 2**64)
 
 

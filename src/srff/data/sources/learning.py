@@ -28,7 +28,7 @@ from srff.data.sources.piece_facts import (
     spread,
 )
 
-SAMPLE_ROWS = 100_000
+MEDIAN_ROWS = 100_000
 """Rows that medians are taken of."""
 
 
@@ -99,7 +99,7 @@ def _wanted(source: Source, unknown: set[int], impute: bool, classes: bool) -> F
 
 def _reduced(parts: Iterator[PieceFacts | None], wanted: FactsWanted) -> PieceFacts:
     def both(a: PieceFacts, b: PieceFacts) -> PieceFacts:
-        return merged_facts(a, b, wanted, SAMPLE_ROWS)
+        return merged_facts(a, b, wanted, MEDIAN_ROWS)
 
     there = (part for part in parts if part is not None)
     first = next(there, None)
