@@ -380,7 +380,7 @@ def test_a_survey_of_mapped_rows_is_that_of_encoded_ones(make):
 
 def test_medians_of_large_pieces_are_of_a_sample(monkeypatch, tmp_path):
     monkeypatch.setattr(pieces_module, "PIECE_SAMPLE", 400)
-    monkeypatch.setattr(learning_module, "SAMPLE_ROWS", 600)
+    monkeypatch.setattr(learning_module, "MEDIAN_ROWS", 600)
     rng = np.random.RandomState(0)
     # A large piece far above a small one: rows of both must count for what they stand for.
     X = np.concatenate([rng.normal(10, 1, (20_000, 2)), rng.normal(0, 1, (5000, 2))])
