@@ -45,15 +45,18 @@ class Measure:
     of_rows: str
     """What is averaged over rows: the square of it, or itself."""
 
+    @classmethod
+    def plain(cls, name: str, short: str | None = None) -> Measure:
+        """One that is averaged as it stands."""
+        return cls(name, short or name, name)
+
+
+LOG_LOSS = Measure.plain("log loss")
 
 MEASURES = {
-    "logistic": Measure("log loss", "log loss", "log loss"),
-    "multinomial": Measure("log loss", "log loss", "log loss"),
-    "poisson": Measure(
-        "half of the mean Poisson deviance",
-        "Poisson deviance / 2",
-        "half of the mean Poisson deviance",
-    ),
+    "logistic": LOG_LOSS,
+    "multinomial": LOG_LOSS,
+    "poisson": Measure.plain("half of the mean Poisson deviance", "Poisson deviance / 2"),
 }
 """Of losses that have a name of their own."""
 
@@ -122,8 +125,7 @@ class Numbers:
         if self.loss.name in MEASURES:
             return MEASURES[self.loss.name]
         if not self.loss.quadratic:
-            name = f"mean {self.loss.name} loss"
-            return Measure(name, f"{self.loss.name} loss", name)
+            return Measure.plain(f"mean {self.loss.name} loss", f"{self.loss.name} loss")
         unit = ""
         if self.n_targets > 1 and not self._count_by_variance:
             unit = ", in units of the targets' spreads"
@@ -132,7 +134,9 @@ class Numbers:
     @property
     def constant(self) -> str:
         """What predicts without any variable, and the error is compared with."""
-        return self._means if self.loss.quadratic else "a constant"
+        if not (self.loss.quadratic or self.loss.name == "poisson"):
+            return "a constant"
+        return "the mean" if self.n_targets == 1 else "the means"
 
     @property
     def target_text(self) -> str:
@@ -191,21 +195,18 @@ class Numbers:
 
     def drawn_outputs(self, target: Any, most: int) -> list[Output]:
         """The outputs that are drawn: the target that is asked for, or the first."""
-        count = getattr(self.model, "n_targets_", None)
-        if target is None:
-            target = 0
-        parameters.check_integer("target", target, 0)
-        if int(target) >= (count or 1):
-            raise ValueError(f"target={target} must be below {count or 1}, the number of targets.")
-        return [(int(target), "" if count is None else f"target {int(target)}")]
+        place = 0 if target is None else target
+        parameters.check_integer("target", place, 0)
+        if place >= self.n_targets:
+            raise ValueError(
+                f"target={target} must be below {self.n_targets}, the number of targets."
+            )
+        vector = getattr(self.model, "n_targets_", None) is None
+        return [(int(place), "" if vector else f"target {int(place)}")]
 
     def axis_label(self, name: str, alone: bool) -> str:
         """What an axis of mean predictions is."""
         return f"{self.mean}, {name}" if name else self.mean
-
-    @property
-    def _means(self) -> str:
-        return "the means" if self.n_targets > 1 else "the mean"
 
     @property
     def _count_by_variance(self) -> bool:
@@ -230,11 +231,6 @@ class Numbers:
 
 class Rates(Numbers):
     """Rates of counts."""
-
-    @property
-    def constant(self) -> str:
-        """What predicts without any variable."""
-        return self._means
 
     def explained(self, Y: np.ndarray, F: np.ndarray) -> float:
         """The share of the deviance that is removed, a mean over targets."""
@@ -262,8 +258,7 @@ class Quantile(Numbers):
     @property
     def measure(self) -> Measure:
         """What ``validation_error_`` is."""
-        name = f"pinball loss of the {self._quantile}"
-        return Measure(name, "pinball loss", name)
+        return Measure.plain(f"pinball loss of the {self._quantile}", "pinball loss")
 
     @property
     def constant(self) -> str:
@@ -293,7 +288,7 @@ class Classes:
 
     n_targets: ClassVar[int] = 1
     sought: ClassVar[str] = "the class"
-    measure: ClassVar[Measure] = MEASURES["logistic"]
+    measure: ClassVar[Measure] = LOG_LOSS
     constant: ClassVar[str] = "the class shares"
     # Of two classes or more, the scores are the indicators less their means.
     search_error: ClassVar[str] = "root of Brier's score"
