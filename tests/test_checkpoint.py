@@ -226,7 +226,7 @@ def test_other_data_and_another_version_are_refused(tmp_path, monkeypatch):
         SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y + 1e-12)
     with pytest.raises(CheckpointError, match=r"weight is 60.0 there and 120.0 here|rows is"):
         SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y, sample_weight=np.full(60, 2.0))
-    monkeypatch.setattr("srff.__version__", "9.9")
+    monkeypatch.setattr(checkpoint, "__version__", "9.9")
     with pytest.raises(CheckpointError, match=r"version is 0\.\d\.\d there and 9.9 here"):
         SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
 
