@@ -1,6 +1,6 @@
-"""Descent over richer frequencies than ``diag(gamma) E``, on few variables, by L-BFGS.
+"""Parametrisations of the frequencies ``(W, b)``: what a descent moves.
 
-Parametrisations of ``(W, b)`` share one descent; each is a chain rule on the small side:
+Each is a chain rule on the small side, from the slopes ``dW`` (d x D) and ``db`` (D):
 
 * scales ``W = diag(gamma) E``: ``dgamma_s = sum_j (dW * E)_sj``;
 * a metric ``W = L E``, with a dense ``E`` or one of few directions a feature: ``dL = dW E'``;
