@@ -168,10 +168,11 @@ def call(xp, block, name):
     elif name == "permutation_loss":
         out = features.permutation_loss(X, Y, weight, SQUARED, *on(xp, block, "V", "a", "c"), UNITS)
     elif name == "pair_statistics":
-        total = xp.sum(Y, axis=1, keepdims=True)
-        out = features.pair_statistics(X[:, :-1], total, weight, xp.asarray(FREQUENCIES))
+        columns, total = xp.asarray(np.arange(block["X"].shape[1])), xp.ones_like(Y[:1, :].T)
+        arguments = SQUARED, xp.asarray(FREQUENCIES), columns, total, None
+        out = features.pair_statistics(X, Y, weight, *arguments)
     else:
-        out = getattr(features, name)(X[:, :-1], Y, weight, xp.asarray(FREQUENCIES))
+        out = features.marginal_statistics(X, Y, weight, SQUARED, xp.asarray(FREQUENCIES), None)
     return [np.asarray(part) for part in out]
 
 

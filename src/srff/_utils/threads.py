@@ -35,9 +35,12 @@ class Threads(Resource):
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """``function(item)`` in the order of the items; at most ``n_threads + 1`` results wait."""
-        if self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1):
-            yield from map(function, items)
-            return
+        alone = self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1)
+        return map(function, items) if alone else self._over_threads(function, items)
+
+    def _over_threads(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
         executor = self._executor = self._executor or self._acquired()
         waiting: deque[Future[Result]] = deque()
         try:

@@ -166,7 +166,7 @@ class Engine(Resource, ABC):
         With a model they are moments with its residuals.
         """
         given = None if model is None else self._model(model)
-        moments, products = self._sum(_marginal_statistics, None, loss, frequencies, given)
+        moments, products = self._sum(features.marginal_statistics, None, loss, frequencies, given)
         return moments, products
 
     def pair_statistics(
@@ -183,7 +183,7 @@ class Engine(Resource, ABC):
         """
         given = None if model is None else self._model(model)
         first, second = self._sum(
-            _pair_statistics, None, loss, frequencies, columns, mixture[:, None], given
+            features.pair_statistics, None, loss, frequencies, columns, mixture[:, None], given
         )
         return first, second
 
@@ -224,29 +224,3 @@ class Engine(Resource, ABC):
     @abstractmethod
     def close(self) -> None:
         """Give back threads and device memory."""
-
-
-def _marginal_statistics(
-    X: Array,
-    Y: Array,
-    w: Array | None,
-    loss: Squared,
-    frequencies: Array,
-    model: features.ExpansionArrays | None,
-) -> tuple[Array, Array]:
-    Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
-    return features.marginal_statistics(X[:, :-1], Y, w, frequencies)
-
-
-def _pair_statistics(
-    X: Array,
-    Y: Array,
-    w: Array | None,
-    loss: Squared,
-    frequencies: Array,
-    columns: Array,
-    mixture: Array,
-    model: features.ExpansionArrays | None,
-) -> tuple[Array, Array]:
-    Y = loss.targets(Y) if model is None else features.residual(X, Y, loss, model)
-    return features.pair_statistics(X[:, columns], Y @ mixture, w, frequencies)

@@ -303,15 +303,27 @@ def permutation_loss(
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 
 
+def _left_over(X: Array, Y: Array, loss: Squared, model: ExpansionArrays | None) -> Array:
+    """The targets, or what a model leaves of them."""
+    return loss.targets(Y) if model is None else residual(X, Y, loss, model)
+
+
 def marginal_statistics(
-    X: Array, Y: Array, weight: Array | None, frequencies: Array
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    loss: Squared,
+    frequencies: Array,
+    model: ExpansionArrays | None,
 ) -> tuple[Array, Array]:
-    """For each column, the second moments of waves of it and their products with ``Y``.
+    """For each column, the second moments of waves of it and their products with the targets.
 
     The waves are one, ``cos(w x)`` and ``sin(w x)`` for each ``w`` of ``frequencies``: m of them.
-    Returns arrays of shapes (m, m, d) and (m, d, q).
+    With a model its residuals are in the place of the targets.  Returns arrays of shapes (m, m, d)
+    and (m, d, q).
     """
     xp = array_namespace(X, Y)
+    X, Y = X[:, :-1], _left_over(X, Y, loss, model)
     root = xp.ones_like(Y[:, 0]) if weight is None else xp.sqrt(weight)
     Y = Y * root[:, None]
     one = xp.ones_like(X) * root[:, None]
@@ -332,14 +344,23 @@ def marginal_statistics(
 
 
 def pair_statistics(
-    X: Array, Y: Array, weight: Array | None, frequencies: Array
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    loss: Squared,
+    frequencies: Array,
+    columns: Array,
+    mixture: Array,
+    model: ExpansionArrays | None,
 ) -> tuple[Array, Array]:
-    """For each pair of columns, sums of ``Y``, one column, times the product of a wave of each.
+    """For each pair of some columns, sums of the target times the product of a wave of each.
 
     Waves as in :func:`marginal_statistics` but for the constant, and less their means over the
-    block.  Returns the sums and the sums of squares, of shape (m, m, d, d).
+    block.  Of several targets one ``mixture`` (q x 1) is taken.  Returns the sums and the sums of
+    squares, of shape (m, m, d, d).
     """
     xp = array_namespace(X, Y)
+    X, Y = X[:, columns], _left_over(X, Y, loss, model) @ mixture
     waves = []
     for k in range(frequencies.shape[0]):
         T = X * frequencies[k]

@@ -293,7 +293,8 @@ default="gaussian"
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.classes_[likeliest(self._outputs(X))]
+        F = self._outputs(X)
+        return self.classes_[likeliest(F)]
 
     def _y_checks(self) -> dict[str, Any]:
         return {}

@@ -22,7 +22,7 @@ WIDE = 10.0
 """Ratio of the largest to the smallest value above which an axis is logarithmic."""
 
 SCORES = "scores"
-"""The loss that variables are looked for with, in ``path_``; see :class:`srff.core.losses.Scores`."""
+"""The loss that variables are looked for with, in ``path_``: :class:`srff.core.losses.Scores`."""
 
 AXES = ("auto", "alpha", "n_variables")
 MANY_VARIABLES = 30
