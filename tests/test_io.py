@@ -655,14 +655,23 @@ def test_another_format_says_what_it_needs(other, needed, content, refused):
     ],
 )
 def test_a_tensor_must_be_what_its_place_says(change, message, content, refused):
-    data = content("rff")
+    assert message in refused(with_place(content("rff"), "offsets_", change))
+
+
+@pytest.mark.parametrize("shape", [[0, 2**62], [0, 2**63], [2**62, 0]])
+def test_a_tensor_without_entries_has_no_giant_side(shape, content, refused):
+    hostile = with_place(content("constant"), "frequencies_", {"shape": shape})
+    assert "'frequencies_' has the shape" in refused(hostile)
+
+
+def with_place(data, name, change):
+    """A file in which the header says other things of a tensor."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
-    header["offsets_"] |= change
+    header[name] |= change
     header["__metadata__"]["checksum"] = "0" * 64
     text = json.dumps(header).encode()
-    edited = with_checksum(len(text).to_bytes(8, "little") + text + data[8 + length :])
-    assert message in refused(edited)
+    return with_checksum(len(text).to_bytes(8, "little") + text + data[8 + length :])
 
 
 def refusals():

@@ -29,6 +29,10 @@ reading older files, gets the next number."""
 LARGEST_HEADER = 2**20
 """Bytes of the longest header: all that grows with the data is in tensors."""
 
+LONGEST = 2**40
+"""Most entries along a dimension: a tensor without entries may say any number, and NumPy refuses
+those whose product would not fit."""
+
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -158,7 +162,7 @@ def _place(what: str, entry: Any, begin: int) -> Place:
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not (isinstance(code, str) and code in DTYPES):
         raise Refused(f"{what} has the type {quoted(code)}; accepted are {', '.join(DTYPES)}")
-    if not (_integers(shape) and len(shape) <= 2 and all(n >= 0 for n in shape)):
+    if not (_integers(shape) and len(shape) <= 2 and all(0 <= n <= LONGEST for n in shape)):
         raise Refused(f"{what} has the shape {quoted(shape)}")
     end = begin + math.prod(shape) * DTYPES[code].itemsize
     if not (_integers(offsets) and offsets == [begin, end]):
