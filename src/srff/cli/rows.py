@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,14 +39,14 @@ class Predictor:
 
     def rows(self, batch: Any) -> np.ndarray:
         """Rows of a batch as numbers; categories as the numbers of their levels."""
-        if getattr(self.model, "encoding_", None) is None or not self.columns:
+        if self.model.encoding_ is None or not self.columns:
             return matrix(batch, self.columns)
         levels = tuple(self.model.levels_[k] for k in self.used)
         return coded(batch.select(self.columns), levels)
 
     def accepted(self, X: np.ndarray) -> np.ndarray:
         """Which of these numbers the model can read."""
-        encoding: Any = getattr(self.model, "encoding_", None)
+        encoding = self.model.encoding_
         good = np.isfinite(X)
         for i, k in enumerate(self.used if encoding is not None else []):
             of = encoding.columns[k]
@@ -61,8 +60,6 @@ class Predictor:
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """Predictions of each target, or chances of the classes: (rows, targets or classes)."""
         model = self.model
-        if not hasattr(model, "offsets_"):
-            return np.asarray(model.predict(X)).reshape(X.shape[0], -1)
         encoding = model.encoding_
         if encoding is not None:
             # The columns of the table are those that the encoded ones need.
@@ -75,15 +72,12 @@ class Predictor:
 def predictor_of(model: Any, table: Table, beside: Sequence[str] = ()) -> Predictor:
     """The model with the columns that it needs, in its order; ``beside`` are none of them."""
     names = input_names(model, table, beside)
-    used = list(range(model.n_features_in_))
-    if hasattr(model, "offsets_"):
-        encoding = model.encoding_
-        used = np.unique(model.columns_).tolist()
-        if encoding is not None:
-            used = encoding.needed(model.columns_).tolist()
+    used = np.unique(model.columns_).tolist()
+    if model.encoding_ is not None:
+        used = model.encoding_.needed(model.columns_).tolist()
     columns = [str(names[k]) for k in used]
     table.check_columns(columns)
-    levels = getattr(model, "levels_", None) or [None] * len(names)
+    levels = model.levels_ or [None] * len(names)
     text = {str(names[k]) for k in used if levels[k] is not None and levels[k].dtype.kind in "OU"}
     table.read_as_text(sorted(text))
     for k, name in zip(used, columns, strict=True):
@@ -92,9 +86,6 @@ def predictor_of(model: Any, table: Table, beside: Sequence[str] = ()) -> Predic
             reason = table.example(name)
         if reason:
             raise Refusal(f"{table.label}: column {shown(name)} cannot be used: {reason}.")
-    if not hasattr(model, "offsets_") and hasattr(model, "feature_names_in_"):
-        model = copy.copy(model)
-        del model.feature_names_in_  # rows come as arrays in the order of the columns
     return Predictor(model, columns, used)
 
 

@@ -23,29 +23,26 @@ def summary(model: Any) -> dict[str, Any]:
     from srff.inspect.outcome import outcome_of
 
     outcome = outcome_of(model)
-    own = hasattr(model, "scale_")
     chosen = []
-    for entry in selected(model) if own else []:
+    for entry in selected(model):
         one: dict[str, Any] = {"name": entry.name, "scale": entry.scale}
         chosen.append(one | {"columns": list(entry.inside)} if entry.inside else one)
-    error = float(getattr(model, "validation_error_", math.nan))
-    part = explained(model) if hasattr(model, "constant_error_") else math.nan
-    path = getattr(model, "path_", None) or {}
+    part = explained(model)
     found: dict[str, Any] = {
         "estimator": type(model).__name__,
         "selected": chosen,
         "n_inputs": int(model.n_features_in_),
         "n_groups": n_entries(model),
         "called": noun(model),
-        "validation_error": error,
+        "validation_error": float(model.validation_error_),
         "error_is": outcome.measure.short,
         "explained": part,
         "constant": outcome.constant,
-        "kind": getattr(model, "model_kind_", None),
-        "input_map": getattr(getattr(model, "input_map_", None), "name", None),
-        "n_components": int(model.offsets_.size) if hasattr(model, "offsets_") else None,
-        "alpha": float(getattr(model, "alpha_", math.nan)),
-        "candidates": len(path.get("kind", ())),
+        "kind": model.model_kind_,
+        "input_map": model.input_map_.name,
+        "n_components": int(model.offsets_.size),
+        "alpha": float(model.alpha_),
+        "candidates": len(model.path_.get("kind", ())),
         "version": __version__,
     }
     if outcome.loss.quadratic:
@@ -112,7 +109,7 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
         if len(selected) > SHOWN:
             table.add_row(f"and {len(selected) - SHOWN} more", "", "")
         console.print(table)
-    elif found["kind"] is not None:
+    else:
         console.print(f"No variable was selected: the model predicts {found['constant']}.")
     rest = Table(show_header=False)
     rest.add_column()
@@ -121,7 +118,7 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     if "r2" not in found:
         better = f"less than that of {found['constant']}"
     rows = {
-        **({} if found["kind"] is None else {"selected": _counted(found)}),
+        "selected": _counted(found),
         f"validation error ({found['error_is']})": _number(found["validation_error"]),
         better: _number(found["explained"]) if "r2" in found else _share(found["explained"]),
         **({"classes": _classes(found["classes"])} if "classes" in found else {}),

@@ -360,7 +360,7 @@ def pair_statistics(
     squares, of shape (m, m, d, d).
     """
     xp = array_namespace(X, Y)
-    X, Y = X[:, columns], _left_over(X, Y, loss, model) @ mixture
+    X, Y = xp.take(X, columns, axis=1), _left_over(X, Y, loss, model) @ mixture
     waves = []
     for k in range(frequencies.shape[0]):
         T = X * frequencies[k]
