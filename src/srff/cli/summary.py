@@ -168,8 +168,6 @@ def _name(one: dict[str, Any]) -> str:
 
 
 def _kind(found: dict[str, Any]) -> str:
-    if found["kind"] is None:
-        return found["estimator"]
     tried = (
         f", the best of {found['candidates']} that were tried" if found["candidates"] > 1 else ""
     )
