@@ -293,7 +293,8 @@ default="gaussian"
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.classes_[likeliest(self._outputs(X))]
+        codes = likeliest(self._outputs(X))  # first: it says so if there is no fit
+        return self.classes_[codes]
 
     def _y_checks(self) -> dict[str, Any]:
         return {}
