@@ -19,13 +19,14 @@ from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 
 QUICK = [
     SRFFRegressor(n_components=20, max_iter=2),
-    SRFFClassifier(n_components=20, max_iter=3),
+    SRFFClassifier(alpha=1e-3, n_components=20, max_iter=2),
 ]
 OTHERS = [
     SRFFRegressor(),
     SRFFRegressor(refine=None, n_components=50),
     SRFFRegressor(solver="alternating", refine=None, n_components=50, tol=1e-2),
     SRFFRegressor(missing="impute", n_components=30, max_iter=3),
+    SRFFClassifier(n_components=20, max_iter=3),
     SRFFClassifier(missing="impute", refine="metric", n_components=20, max_iter=2),
     SRFFClassifier(refine=None, alpha=1e-4, n_components=30, max_iter=5),
     SRFFClassifier(solver="alternating", refine=None, n_components=20, tol=1e-2, max_iter=4),
