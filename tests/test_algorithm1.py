@@ -9,10 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 from small_problems import alternated, prepare
 from srff import SRFFRegressor, srff_path
 from srff.core.features import Expansion
+from srff.core.groups import Groups
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.simplex import project_simplex
+from srff.paper.algorithm1 import Algorithm1, _MeanLoss
 from srff.paper.alpha_search import RACE, alpha_grid, lowest, search_alternating
+from srff.paper.reference import algorithm1
 from srff.reproduction.datasets import make_se2
 
 PAPER = {"solver": "alternating", "refine": None, "n_components": 300, "random_state": 0}
@@ -61,6 +64,52 @@ def test_the_recorded_objective_never_increases_in_either_precision(ring, dtype)
     with pytest.warns(ConvergenceWarning):
         model.fit(*ring)
     assert (np.diff(model.objective_) <= 0).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-1, 1e-2, 1e-3])
+def test_the_solver_is_the_papers_algorithm_as_it_is_printed(alpha):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((120, 4))
+    y = 3 * np.exp(-(X[:, 0] ** 2) - X[:, 1] ** 2) + rng.normal(0, 0.05, 120)
+    n_iter, D = 4, 20
+    with prepare(
+        X,
+        y[:, None],
+        None,
+        rng,
+        kernel=Gaussian(),
+        n_components=D,
+        budget=1.6,
+        validation=None,
+        dtype="float64",
+        n_jobs=1,
+    ) as p:
+        # The argmin of Step 2 that the paper writes: as many inner steps as it takes.
+        *_, state = alternated(p, alpha, max_iter=n_iter, tol=0.0, inner_steps=1000)
+        U, u = p.standard(X), (y - p.targets.center) / p.targets.spread
+        printed = (U, u, 120 * D * alpha, p.E, p.b, p.budget)
+    a, _, J = algorithm1(*printed, n_iter + 1)
+    _, gamma, _ = algorithm1(*printed, n_iter)  # it ends with Step 2, the solver with Step 1
+    np.testing.assert_allclose(state.objective, np.array(J) / 120, rtol=1e-3)
+    np.testing.assert_allclose(state.scale, gamma, atol=2e-3)
+    # Its features have no 1 / sqrt(D).
+    np.testing.assert_allclose(state.coef[:, 0], np.sqrt(D) * a, atol=0.01)
+    assert J[-1] < 0.95 * J[0]
+
+
+@pytest.mark.parametrize("groups", [np.arange(6), np.array([0, 1, 1, 2, 3, 3])])
+def test_the_gradient_of_step_2_agrees_with_differences(problem, groups):
+    state = solve(problem, max_iter=3)
+    p = problem
+    algorithm = Algorithm1(p.training, p.loss, p.E, p.b, Groups(groups), 0.0)
+    mean_loss = _MeanLoss(algorithm, state, np.arange(6))
+    x = np.random.RandomState(1).uniform(0.1, 0.6, np.unique(groups).size)
+    value, slope = mean_loss.gradient(x)
+    assert value == pytest.approx(mean_loss.value(x), rel=1e-12)
+    differences = [
+        (mean_loss.value(x + h) - mean_loss.value(x - h)) / 2e-6 for h in 1e-6 * np.eye(x.size)
+    ]
+    np.testing.assert_allclose(slope, differences, rtol=1e-6)
 
 
 def test_the_scales_stay_on_the_simplex(problem):

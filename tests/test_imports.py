@@ -1,15 +1,18 @@
-"""What importing the package loads, and what it offers without loading it."""
+"""What importing the package loads, what it offers, and which way its rooms look."""
 
 from __future__ import annotations
 
+import ast
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import srff
 
+SOURCE = Path(srff.__file__).parent
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "torch", "matplotlib", "typer", "rich"}
 
 
@@ -27,7 +30,8 @@ def packages(modules):
 
 def test_the_package_alone_loads_nothing_else():
     loaded = modules_after("import srff")
-    assert {name for name in loaded if name.startswith("srff")} == {"srff"}
+    own = {name for name in loaded if name.startswith("srff")}
+    assert own == {"srff", "srff._utils", "srff._utils.version"}
     assert not packages(loaded - modules_after("pass")) & HEAVY
 
 
@@ -62,3 +66,60 @@ def test_a_stored_class_is_found_again_by_an_interpreter_that_imported_nothing(t
         "assert model.alpha == 0.5",
     )
     assert "srff.estimators.regressor" in loaded
+
+
+BEFORE = {
+    "_utils": (),
+    "core": ("_utils",),
+    "data": ("_utils", "core"),
+    "paper": ("_utils", "core", "data"),
+    "selection": ("_utils", "core", "data"),
+    "estimators": ("_utils", "core", "data", "paper", "selection"),
+}
+BEFORE["inspect"] = (*BEFORE["estimators"], "estimators")
+BEFORE["export"] = BEFORE["reproduction"] = (*BEFORE["inspect"], "inspect")
+BEFORE["cli"] = (*BEFORE["export"], "export", "reproduction", "srff")
+"""The rooms that each room may ask, beside itself; "srff" is the front door."""
+
+EXCEPTIONS = {
+    # repr() and report() of a fitted model.
+    ("srff.estimators.selector", "srff.inspect.describe"),
+    ("srff.estimators.selector", "srff.inspect.report"),
+    # The report draws with the public functions.
+    ("srff.inspect.report", "srff"),
+    # Baselines are saved and exported too.
+    ("srff.export.onnx", "srff.reproduction.baselines"),
+    ("srff.export.onnx", "srff.reproduction.baselines.spam"),
+    ("srff.export.format.classes", "srff.reproduction.baselines"),
+    ("srff.export.format.kinds", "srff.reproduction.baselines.spam"),
+    # What is reproduced are the estimators as users have them.
+    ("srff.reproduction.replicate", "srff"),
+}
+"""(module, imported module) that look the wrong way, and why."""
+
+
+def imported(path):
+    """The modules of the package that a file imports anywhere, late imports among them."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative imports hide where a name comes from"
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "srff")
+
+
+def test_the_rooms_look_one_way():
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert rooms == set(BEFORE)
+    wrong = set()
+    for room, before in BEFORE.items():
+        for path in (SOURCE / room).rglob("*.py"):
+            module = ".".join(("srff", *path.relative_to(SOURCE).with_suffix("").parts))
+            for name in imported(path):
+                other = name.split(".")[1] if "." in name else "srff"
+                if other not in (room, *before):
+                    wrong.add((module.removesuffix(".__init__"), name))
+    assert wrong <= EXCEPTIONS

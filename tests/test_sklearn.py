@@ -17,7 +17,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 
-ESTIMATORS = [
+QUICK = [
+    SRFFRegressor(n_components=20, max_iter=2),
+    SRFFClassifier(alpha=1e-3, n_components=20, max_iter=2),
+]
+OTHERS = [
     SRFFRegressor(),
     SRFFRegressor(refine=None, n_components=50),
     SRFFRegressor(solver="alternating", refine=None, n_components=50, tol=1e-2),
@@ -31,14 +35,21 @@ ESTIMATORS = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(QUICK)
 def test_scikit_learns_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(OTHERS)
+def test_scikit_learns_estimator_checks_of_other_settings(estimator, check):
     check(estimator)
 
 
 def test_no_check_is_silently_left_out():
     # The number that scikit-learn 1.6 and later yield; a fall means that checks went missing.
-    counts = [len(list(estimator_checks_generator(e))) for e in ESTIMATORS]
+    counts = [len(list(estimator_checks_generator(e))) for e in QUICK + OTHERS]
     assert min(counts[:-1]) >= 55
     assert counts[-1] >= 50
 

@@ -293,8 +293,8 @@ default="gaussian"
         -------
         y : ndarray of shape (n_samples,)
         """
-        F = self._outputs(X)
-        return self.classes_[likeliest(F)]
+        codes = likeliest(self._outputs(X))  # first: it says so if there is no fit
+        return self.classes_[codes]
 
     def _y_checks(self) -> dict[str, Any]:
         return {}
