@@ -3,19 +3,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: demo test check docs format clean
+.PHONY: demo test test-all check docs format clean
 
 demo: .venv/installed
 	$(BIN)/srff demo
 
+# Over all cores; files stay together, since their tests share fitted models.
+PYTEST = $(BIN)/python -m pytest -n auto --dist loadfile
+
 test: .venv/installed-test
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: .venv/installed-test
+	$(PYTEST) $(ARGS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(MAKE) test ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=95"
+	$(MAKE) test-all ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=95"
 
 docs: .venv/installed-dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

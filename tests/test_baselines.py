@@ -35,7 +35,11 @@ def test_linear_baselines_follow_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize(
+    # SPAM compiles its solver first.
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == "SPAM" else n for n in CLASSES],
+)
 class TestEveryBaseline:
     def test_has_the_common_interface(self, name):
         X, y = additive(0, n=80, d=6)

@@ -188,6 +188,7 @@ def run_lasso(folder: str, problem: str, out: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
+@pytest.mark.slow
 def test_a_run_appends_its_line_and_a_rerun_has_nothing_to_do(tmp_path):
     out = tmp_path / "some.csv"
     assert "1 cells of 1" in run_lasso("classification", "logistic", out)
@@ -199,6 +200,7 @@ def test_a_run_appends_its_line_and_a_rerun_has_nothing_to_do(tmp_path):
     assert "benchmarks/classification/run.py" in out.with_suffix(".json").read_text()
 
 
+@pytest.mark.slow
 def test_the_accuracy_benchmark_that_it_stands_on_runs_as_before(tmp_path):
     out = tmp_path / "some.csv"
     run_lasso("accuracy", "linear", out)

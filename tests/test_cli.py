@@ -97,10 +97,10 @@ def test_python_dash_m_is_the_same_command():
     assert out.stdout.strip() == f"srff {srff.__version__}"
 
 
-def test_demo_prints_the_variables_and_the_errors(monkeypatch):
+def test_demo_prints_the_variables_and_the_errors(monkeypatch, configure):
     # Fewer features than by default, only to be quick.
     monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (50, 50))
-    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 128)
+    configure(wide_features=128)
     result = runner.invoke(app, ["demo", "--samples", "600"])
     assert result.exit_code == 0, result.output
     for text in ("SE1", "x7", "kept", "mean of the target", "RFF", "SRFF", "noise", "0.1000"):
@@ -572,11 +572,9 @@ def test_an_option_that_is_not_there_is_wrong_use(here):
     assert result.stdout == ""
 
 
-def test_benchmark_sets_errors_and_times_side_by_side(monkeypatch):
+def test_benchmark_sets_errors_and_times_side_by_side(monkeypatch, configure):
     monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (20, 20))
-    monkeypatch.setattr("srff.estimators.selector.N_WIDE", 32)
-    monkeypatch.setattr("srff.estimators.selector.N_FREE", 0)
-    monkeypatch.setattr("srff.estimators.selector.DESCENT", 3)
+    configure(wide_features=32, free_features=0, max_iter=3)
     for arguments in (["--json"], []):
         result = srff_("benchmark", "se1", "--rows", "200", *arguments)
         assert result.exit_code == 0, result.output

@@ -39,7 +39,14 @@ def test_methods_of_a_replicate_see_the_same_rows():
     assert not np.array_equal(one[1][0], one[2][0])
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "Denovas"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(m, marks=pytest.mark.slow) if m in ("SRFF-b", "SPAM") else m
+        for m in METHODS
+        if m != "Denovas"
+    ],
+)
 def test_every_method_runs_a_replicate(method, monkeypatch):
     if method == "SPAM":
         pytest.importorskip("skglm")

@@ -73,6 +73,7 @@ def test_a_fit_is_followed_down_to_the_features(measure):
     assert sys.getprofile() is None
 
 
+@pytest.mark.slow
 def test_the_script_prints_its_figures_and_refuses_another_folder(tmp_path):
     source = Path(srff.__file__).parents[1]
     run = [sys.executable, str(SCRIPT), "--source"]

@@ -186,6 +186,7 @@ def pages(model, data, classified, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("kind", ["numbers", "classes"])

@@ -78,7 +78,7 @@ def test_few_rows_of_a_file_give_the_bits_of_memory(tmp_path, kind):
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "alternating", "refine": None, "tol": 1e-2}])
-@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_memory_files_and_blocks_give_the_same_bits(tmp_path, short, options, n_jobs):
     X, y = rows()
     settings = QUICK | options | {"n_jobs": n_jobs}

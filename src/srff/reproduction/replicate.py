@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import root_mean_squared_error
 
-from srff import RFFRegressor, SRFFRegressor
 from srff._utils.version import __version__
 from srff.core.bandwidth import neighbour_sigma
 from srff.data.moments import center_and_spread
+from srff.estimators.regressor import SRFFRegressor
+from srff.estimators.rff import RFFRegressor
 from srff.paper.alpha_search import N_ALPHAS
 from srff.reproduction import datasets
 from srff.reproduction.published import HELD_OUT, Cell
