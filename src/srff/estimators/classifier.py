@@ -113,7 +113,7 @@ default="gaussian"
     verbose : int, default=0
         If positive, show a progress bar on a terminal.
     callback : callable or None, default=None
-        Called with a :class:`srff._utils.progress.Progress` after each iteration.
+        Called with a :class:`srff.Progress` after each iteration.
 
     Attributes
     ----------

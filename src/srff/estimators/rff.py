@@ -45,7 +45,7 @@ default="gaussian"
     verbose : int, default=0
         If positive, show a progress bar on a terminal.
     callback : callable or None, default=None
-        Called with a :class:`srff._utils.progress.Progress`.
+        Called with a :class:`srff.Progress`.
 
     Attributes
     ----------
