@@ -161,6 +161,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
     """Fits in processes of their own, each killed once or again and again, then left to end."""
     expected, got = tmp_path / "expected.npz", tmp_path / "got.npz"
@@ -349,6 +350,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_what_was_written_stays(tmp_path):
     """A real file system of a few blocks, where this user may mount one; it is then made larger."""
     script, disk, kept = tmp_path / "fit.py", tmp_path / "disk", tmp_path / "kept"

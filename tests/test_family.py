@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from srff import SRFFClassifier, SRFFRegressor
 from srff.core.losses import Pinball
 
-QUICK = {"n_components": 50, "max_iter": 8, "random_state": 0}
+QUICK = {"n_components": 30, "max_iter": 5, "refine": "metric", "random_state": 0}
 
 EFFECT = {"red": 1.5, "blue": -1.5, "green": 0.0, "grey": 0.7}
 
