@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from small_problems import ring_rows
 from srff.estimators.selector import SelectingModel
 from srff.selection.config import CONFIG
 
@@ -55,11 +56,5 @@ def configure(monkeypatch):
 
 @pytest.fixture
 def ring():
-    """Three hundred rows, a smooth function of columns 0 and 1 out of 6.
-
-    A budget of 2 is used up by those two columns; the paper's, 3.5, is more than they want.
-    """
-    rng = np.random.RandomState(0)
-    X = rng.standard_normal((300, 6))
-    y = np.exp(-(X[:, 0] ** 2 + X[:, 1] ** 2)) * 3 + rng.normal(0, 0.05, 300)
-    return X, y
+    """See ``ring_rows``."""
+    return ring_rows()

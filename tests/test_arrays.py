@@ -16,8 +16,8 @@ from srff.reproduction.baselines import RidgeBaseline
 QUICK = {
     "solver": "alternating",
     "refine": None,
-    "n_components": 40,
-    "max_iter": 30,
+    "n_components": 20,
+    "max_iter": 5,
     "tol": 0.1,
     "random_state": 0,
 }

@@ -156,7 +156,7 @@ def test_constant_inputs_predict_the_mean():
 def test_a_constant_column_gets_scale_zero(ring):
     X, y = ring
     X = np.column_stack([X, np.full(300, 1e12 + 0.3)])
-    model = SRFFRegressor(n_components=60, tol=1e-3, **PAPER).fit(X, y)
+    model = SRFFRegressor(n_components=60, alpha=1e-3, tol=1e-3, **PAPER).fit(X, y)
     assert model.scale_[6] == 0
     assert model.spread_[6] == 1
     other = X.copy()

@@ -26,6 +26,8 @@ from srff.paper.algorithm1 import Algorithm1
 QUICK = {"n_components": 20, "max_iter": 4, "random_state": 0}
 PAPER = QUICK | {"solver": "alternating", "refine": None}
 PROFILE = QUICK | {"refine": None}
+SHORT = PAPER | {"alpha": 1e-3, "tol": 0.0}
+"""Four steps and the last solve."""
 pytestmark = pytest.mark.filterwarnings("ignore:The solver stopped")
 
 
@@ -117,17 +119,18 @@ def test_a_stream_goes_on_too(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset, "STREAM_ROWS", 100)
     monkeypatch.setattr(dataset, "SAMPLE_ROWS", 100)
     X, y = rows()
+    options = QUICK | {"refine": "metric", "max_iter": 2}
     blocks = [(X[i : i + 40], y[i : i + 40]) for i in range(0, 200, 40)]
-    whole = SRFFRegressor(**QUICK).fit(blocks)
+    whole = SRFFRegressor(**options).fit(blocks)
     with pytest.raises(Stop):
-        SRFFRegressor(**QUICK, checkpoint=tmp_path, callback=stop_at(100)).fit(blocks)
-    same_model(SRFFRegressor(**QUICK, checkpoint=tmp_path).fit(blocks), whole)
+        SRFFRegressor(**options, checkpoint=tmp_path, callback=stop_at(50)).fit(blocks)
+    same_model(SRFFRegressor(**options, checkpoint=tmp_path).fit(blocks), whole)
     blocks[3][0][7, 2] += 1e-9
     with pytest.raises(CheckpointError, match=r"it is of another fit: rows is \w+ there"):
-        SRFFRegressor(**QUICK, checkpoint=tmp_path).fit(blocks)
+        SRFFRegressor(**options, checkpoint=tmp_path).fit(blocks)
     blocks[3][0][7, 2] -= 1e-9
     with pytest.raises(CheckpointError, match="it is of another fit: rows is"):
-        SRFFRegressor(**QUICK, checkpoint=tmp_path).fit([(X[:100], y[:100]), (X[100:], y[100:])])
+        SRFFRegressor(**options, checkpoint=tmp_path).fit([(X[:100], y[:100]), (X[100:], y[100:])])
 
 
 SCRIPT = """
@@ -161,6 +164,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
     """Fits in processes of their own, each killed once or again and again, then left to end."""
     expected, got = tmp_path / "expected.npz", tmp_path / "got.npz"
@@ -202,7 +206,7 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"alpha": 0.1}, "alpha is 'auto' there and 0.1 here"),
+        ({"alpha": 0.1}, "alpha is 0.001 there and 0.1 here"),
         ({"n_components": 21}, "n_components is 20 there and 21 here"),
         ({"random_state": 1}, "random_state is 0 there and 1 here"),
         ({"kernel": Matern(2.0)}, r"kernel is 'gaussian' there and Matern \[\('nu', 2.0\)\] here"),
@@ -211,24 +215,24 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
 )
 def test_other_parameters_are_refused(tmp_path, change, reason):
     X, y = rows(60)
-    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     with pytest.raises(CheckpointError, match=f"it is of another fit: {reason}"):
-        SRFFRegressor(**PAPER | change, checkpoint=tmp_path).fit(X, y)
-    SRFFRegressor(**PAPER, checkpoint=tmp_path, n_jobs=1, verbose=1).fit(X, y)
+        SRFFRegressor(**SHORT | change, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path, n_jobs=1, verbose=1).fit(X, y)
 
 
 def test_other_data_and_another_version_are_refused(tmp_path, monkeypatch):
     X, y = rows(60)
-    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     with pytest.raises(CheckpointError, match="n_rows is 60 there and 59 here"):
-        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X[1:], y[1:])
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X[1:], y[1:])
     with pytest.raises(CheckpointError, match="rows is"):
-        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y + 1e-12)
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y + 1e-12)
     with pytest.raises(CheckpointError, match=r"weight is 60.0 there and 120.0 here|rows is"):
-        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y, sample_weight=np.full(60, 2.0))
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y, sample_weight=np.full(60, 2.0))
     monkeypatch.setattr(checkpoint, "__version__", "9.9")
     with pytest.raises(CheckpointError, match=r"version is 0\.\d\.\d there and 9.9 here"):
-        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
 
 
 def damage(path, how):
@@ -249,13 +253,13 @@ def damage(path, how):
 @pytest.mark.parametrize("name", ["fit.json", "000002.steps"])
 def test_a_damaged_checkpoint_is_refused(tmp_path, name, how):
     X, y = rows(60)
-    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     damage(tmp_path / name, how)
     reason = f"{name} is missing" if how == "remove" else name
     with pytest.raises(CheckpointError, match=f"cannot be gone on from: .*{reason}"):
-        SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     shutil.rmtree(tmp_path)
-    SRFFRegressor(**PAPER, checkpoint=tmp_path).fit(X, y)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
 
 
 @dataclass(frozen=True)
@@ -349,6 +353,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_what_was_written_stays(tmp_path):
     """A real file system of a few blocks, where this user may mount one; it is then made larger."""
     script, disk, kept = tmp_path / "fit.py", tmp_path / "disk", tmp_path / "kept"

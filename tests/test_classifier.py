@@ -19,7 +19,7 @@ from srff import SRFFClassifier
 from srff.core.features import random_features
 from srff.data import dataset
 
-QUICK = {"n_components": 50, "max_iter": 8, "random_state": 0}
+QUICK = {"n_components": 40, "max_iter": 6, "random_state": 0}
 
 
 def rings(n=500, d=8, seed=0):
@@ -143,7 +143,7 @@ def test_a_row_of_weight_two_counts_as_two_rows():
     X, y = rings(200)
     weight = np.where(np.arange(200) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(200), weight.astype(int))
-    model = SRFFClassifier(**QUICK, refine=None)
+    model = SRFFClassifier(**QUICK, refine=None, alpha=1e-3)
     one = clone(model).fit(X, y, sample_weight=weight)
     two = clone(model).fit(X[twice], y[twice])
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -151,7 +151,7 @@ def test_a_row_of_weight_two_counts_as_two_rows():
 
 def test_class_weights_are_weights_of_rows():
     X, y = rings(200)
-    model = SRFFClassifier(**QUICK, refine=None)
+    model = SRFFClassifier(**QUICK, refine=None, alpha=1e-3)
     given = {"inside": 1.0, "outside": 3.0}
     one = clone(model).set_params(class_weight=given).fit(X, y)
     two = clone(model).fit(X, y, sample_weight=[given[label] for label in y])
@@ -162,8 +162,9 @@ def test_balanced_classes_have_equal_shares():
     rng = np.random.RandomState(0)
     X = rng.standard_normal((400, 4))
     y = X[:, 0] + rng.standard_normal(400) > 1.5
-    plain = SRFFClassifier(**QUICK, refine=None).fit(X, y)
-    balanced = SRFFClassifier(**QUICK, refine=None, class_weight="balanced").fit(X, y)
+    options = {"refine": None, "alpha": 1e-2}
+    plain = SRFFClassifier(**QUICK, **options).fit(X, y)
+    balanced = SRFFClassifier(**QUICK, **options, class_weight="balanced").fit(X, y)
     assert plain.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.01)
     p = balanced.predict_proba(X)[:, 1]
     assert (p[y].mean() + p[~y].mean()) / 2 == pytest.approx(0.5, abs=0.03)
@@ -259,8 +260,9 @@ def test_a_file_gives_the_same_model_as_its_rows(tmp_path):
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(8)])
     names = np.array(["low", "middle", "high"])[y // 10]
     frame.assign(kind=names).to_parquet(tmp_path / "rows.parquet")
-    one = SRFFClassifier(**QUICK).fit(frame, names)
-    two = SRFFClassifier(**QUICK).fit(tmp_path / "rows.parquet", "kind")
+    options = QUICK | {"alpha": 1e-3, "max_iter": 3}
+    one = SRFFClassifier(**options).fit(frame, names)
+    two = SRFFClassifier(**options).fit(tmp_path / "rows.parquet", "kind")
     assert two.classes_.tolist() == ["high", "low", "middle"]
     np.testing.assert_array_equal(one.predict_proba(frame), two.predict_proba(frame))
 
@@ -276,7 +278,7 @@ def test_a_stream_and_workers_give_the_same_model(tmp_path, monkeypatch, configu
     frame["shade"] = np.where(X[:, 0] > 0, "dark", "light")
     for part in range(3):
         frame[part * 200 : (part + 1) * 200].to_parquet(tmp_path / f"{part}.parquet")
-    settings = {**QUICK, "class_weight": "balanced"}
+    settings = QUICK | {"class_weight": "balanced", "refine": "metric", "max_iter": 3}
     streamed = SRFFClassifier(**settings).fit(tmp_path, "where")
     assert streamed.get_feature_names_out().tolist() == ["x1", "x4"]
     with (

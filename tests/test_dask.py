@@ -1,4 +1,4 @@
-"""Dask collections on real clusters: the same bits for any number of workers, and faults."""
+"""Dask collections: the same bits for any number of workers, and faults of real clusters."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ def short(monkeypatch, configure):
     monkeypatch.setattr(arrays, "PIECE_ROWS", ROWS)
 
 
-def local_cluster(n_workers):
+def local_cluster(n_workers, processes=True):
     return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, processes=True
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, processes=processes
     )
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(2) as cluster:
+    """Two workers that are threads of this process."""
+    with local_cluster(2, processes=False) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def client(cluster):
-    cluster.scale(2)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
@@ -101,6 +101,7 @@ def write(folder, table):
         table.iloc[i : i + ROWS].to_parquet(folder / f"{k:03}.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_any_number_of_workers_gives_the_bits_of_memory(n_workers):
     X, y = rows()
@@ -227,6 +228,7 @@ def test_missing_values_of_nullable_columns_are_named():
         SRFFRegressor(**DEFAULT).fit(dd.from_pandas(table, chunksize=ROWS, sort=False), "y")
 
 
+@pytest.mark.slow
 def test_killed_workers_change_nothing():
     X, y = rows()
     options = PAPER | {"max_iter": 5}
@@ -265,6 +267,7 @@ def processes(*arguments):
             process.wait()
 
 
+@pytest.mark.slow
 def test_without_workers_a_pass_ends_with_an_error_and_the_checkpoint_stays(monkeypatch, tmp_path):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2.0)
     monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
@@ -293,6 +296,7 @@ def test_without_workers_a_pass_ends_with_an_error_and_the_checkpoint_stays(monk
     same_model(model, SRFFRegressor(**options).fit(X, y))
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_a_pass_with_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2.0)
     X, y = rows()

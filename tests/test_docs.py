@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import srff
@@ -70,7 +71,17 @@ def short_fits(monkeypatch, configure):
 
     monkeypatch.setattr(SelectingModel, "_search", short)
     monkeypatch.setattr("srff.data.problem.N_COMPONENTS", (20, 20))
-    configure(wide_features=30, free_features=30, search_rows=500, refine_rows=500)
+    configure(
+        wide_features=30,
+        free_features=30,
+        free_members=2,
+        free_tails=(np.inf,),
+        first_alphas=(1e-2, 1e-3),
+        metric_alphas=(1.0, 0.1),
+        growth_rounds=1,
+        search_rows=300,
+        refine_rows=300,
+    )
 
 
 @pytest.fixture
@@ -92,6 +103,7 @@ def test_the_code_of_a_page_runs(page, short_fits, drawing, monkeypatch):
     exec(code, vars(module))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", sorted(EXAMPLES.glob("plot_*.py")), ids=lambda p: p.stem)
 def test_an_example_of_the_gallery_runs(script, short_fits, drawing):
     runpy.run_path(str(script), run_name="__main__")
@@ -122,6 +134,7 @@ def test_the_reference_lists_every_public_name():
         assert re.search(listed, reference, re.MULTILINE), name
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_warnings_and_asks_nothing_of_the_network(tmp_path):
     for module, package in (
         ("sphinx", "Sphinx"),

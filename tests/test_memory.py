@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
 from pyarrow import parquet  # noqa: E402
 

@@ -146,6 +146,7 @@ def test_a_single_distinct_row_has_no_validation():
         assert not p.learnable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fit_of_many_rows_makes_no_copy_of_them(order, dtype):

@@ -142,8 +142,8 @@ def test_the_same_bits_for_any_number_of_threads(fitted):
 
 def test_the_same_bits_for_any_number_of_threads_and_several_blocks():
     rng = np.random.RandomState(0)
-    many = rng.standard_normal((9000, 4))
-    target = np.sin(many[:, 0] * many[:, 1]) + rng.normal(0, 0.1, 9000)
+    many = rng.standard_normal((3000, 4))  # six blocks
+    target = np.sin(many[:, 0] * many[:, 1]) + rng.normal(0, 0.1, 3000)
     options = {"n_components": 20, "max_iter": 3, "random_state": 0, "refine": "metric"}
     one, two = (SRFFRegressor(**options, n_jobs=n).fit(many, target) for n in (1, 2))
     for name in ("scale_", "coef_", "frequencies_", "alpha_"):
@@ -220,6 +220,20 @@ def test_a_memory_limit_finds_the_same(fitted):
     assert model.get_support(indices=True).tolist() == TRUE
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, (CONFIG.wide_features, CONFIG.free_features)),
+        ({"memory_limit": "1GB"}, (CONFIG.wide_features, CONFIG.free_features)),
+        ({"memory_limit": 20e6}, (500, 500)),
+        ({"n_components": 40}, (0, 0)),
+    ],
+)
+def test_the_last_models_have_as_many_features_as_fit_in_memory(settings, expected):
+    assert SRFFRegressor(**settings, n_jobs=1)._most_features() == expected
+
+
+@pytest.mark.slow
 def test_a_memory_limit_is_kept_by_models_that_are_cut_to_fit():
     limit = 20e6  # 2,048 features would take 200 MB
     tracemalloc.start()
@@ -234,7 +248,7 @@ def test_a_memory_limit_is_kept_by_models_that_are_cut_to_fit():
 
 def test_torch_finds_the_same(fitted):
     pytest.importorskip("torch", reason="PyTorch is not installed (extra: gpu)")
-    model = clone(fitted).set_params(device="cpu:0").fit(X, y)
+    model = clone(fitted).set_params(device="cpu:0", refine="metric").fit(X, y)
     assert model.get_support(indices=True).tolist() == TRUE
     assert model.score(X_TEST, function(X_TEST)) > 0.95
 
