@@ -127,7 +127,8 @@ def table(rows: list[dict[str, Any]], variants: list[str]) -> str:
         known = [r for r in these if r["true"] is not None]
         lines.append(
             f"| {variant} | {len(cells)} | {np.exp(times.mean()):.3f} "
-            f"| {100 * np.expm1(np.median(errors)):+.2f} % | {100 * np.expm1(errors.mean()):+.2f} % "
+            f"| {100 * np.expm1(np.median(errors)):+.2f} % "
+            f"| {100 * np.expm1(errors.mean()):+.2f} % "
             f"| {sum(r['exact'] for r in these)} | {sum(r['true'] for r in known)} "
             f"| {sum(r['false'] for r in known)} |"
         )
