@@ -38,7 +38,7 @@ def test_linear_baselines_follow_scikit_learn(estimator, check):
 @pytest.mark.parametrize(
     # SPAM compiles its solver first.
     "name",
-    [pytest.param(n, marks=pytest.mark.slow) if n == "SPAM" else n for n in CLASSES],
+    [pytest.param(n, marks=pytest.mark.slow) if n is SPAM else n for n in CLASSES],
 )
 class TestEveryBaseline:
     def test_has_the_common_interface(self, name):
