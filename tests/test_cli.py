@@ -565,6 +565,14 @@ def test_a_pipe_of_real_commands(here, numbers):
     assert first.stderr == ""
 
 
+def test_an_effort_is_passed_on(here, frame):
+    frame.to_csv("t.csv")
+    result = srff_("fit", "t.csv", "-t", "y", "--effort", "quick", "--set", "n_components=20")
+    assert result.exit_code == 0, result.output
+    assert srff.load("model.srff").effort == "quick"
+    assert srff_("fit", "t.csv", "-t", "y", "--effort", "lazy").exit_code == 2
+
+
 def test_an_option_that_is_not_there_is_wrong_use(here):
     result = srff_("fit", "t.csv", "-t", "y", "--depth", "3")
     assert result.exit_code == 2

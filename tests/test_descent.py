@@ -175,3 +175,22 @@ def test_a_point_is_its_coordinates_and_drops_variables(point):
     else:
         np.testing.assert_array_equal(small.L, point.L[np.ix_([0, 2], [0, 2])])
         assert (np.count_nonzero(small.E, axis=0) <= 2).all()
+
+
+def test_the_evidences_slope_in_log_alpha_agrees_with_finite_differences(problem):
+    S = problem.training_statistics(problem.scale)
+    for alpha in (1e-4, 1e-2, 1.0):
+        above, below = (Evidence(alpha * np.exp(h)).of(S).value for h in (1e-4, -1e-4))
+        slope = Evidence(alpha).of(S).alpha_slope
+        assert slope == pytest.approx((above - below) / 2e-4, rel=1e-5, abs=1e-9)
+
+
+def test_a_penalty_that_is_learned_ends_where_the_evidence_is_flat_in_it(problem):
+    columns, S = np.arange(6), problem.training_statistics(problem.scale)
+    start = Metric(np.diag(problem.scale[:6]), problem.E[:6], problem.b)
+    options = {"start": problem.at_constant(), "max_iter": 200, "tol": 1e-10}
+    end = descend(problem.training, Evidence(1.0), start, columns, **options, at_alpha=Evidence)
+    assert abs(end.found.alpha_slope) < 0.1 * abs(Evidence(1.0).of(S).alpha_slope)
+    held = descend(problem.training, Evidence(1.0), start, columns, **options)
+    assert held.alpha == 1.0
+    assert end.objective[-1] < held.objective[-1]

@@ -372,7 +372,7 @@ def test_a_variable_that_the_elimination_lost_comes_back():
         for point in (
             Metric(np.eye(2), p.E[columns], p.b),
             Scales(np.ones(2), p.E[columns], p.b),
-            low_order_point(p, 2),
+            low_order_point(search, 2),
         ):
             start = Start("metric", columns, point, p.at_constant())
             lost = descend_penalties(search, start, np.array([1e-3, 1e-4]), p.loss)
@@ -387,3 +387,37 @@ def test_scales_to_begin_from_may_be_fewer_than_are_asked_for():
         **QUICK, solver="alternating", budget=1.0, alpha=1e-2, tol=0.5, n_features_to_select=10
     ).fit(X, y)
     assert 1 <= model.get_support().sum() <= 10
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_a_quick_fit_finds_the_variables_with_few_evaluations(loss):
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-2, 2, (400, 10))
+    f = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = f + rng.normal(0, 0.2, 400) if loss == "squared" else rng.poisson(np.exp(f))
+    options = {"loss": loss, "n_components": 100, "max_iter": 10, "random_state": 0}
+    quick = SRFFRegressor(effort="quick", **options).fit(X, y)
+    full = SRFFRegressor(**options).fit(X, y)
+    assert quick.get_support(indices=True).tolist() == [0, 1]
+    assert 0 < quick.n_evaluations_ < full.n_evaluations_ / 4
+    assert quick.model_kind_ in ("metric", "low order")
+
+
+def test_a_quick_fit_of_free_frequencies_has_one_draw_of_them(ring):
+    model = SRFFRegressor(
+        effort="quick", refine="frequencies", n_components=30, max_iter=3, random_state=0
+    ).fit(*ring)
+    assert model.model_kind_ == "frequencies"
+    assert model.offsets_.size == 30
+
+
+def test_a_thorough_fit_tries_more(ring):
+    options = {"n_components": 20, "max_iter": 2, "random_state": 0}
+    plain = SRFFRegressor(**options).fit(*ring)
+    thorough = SRFFRegressor(effort="thorough", **options).fit(*ring)
+    assert thorough.n_evaluations_ > plain.n_evaluations_
+
+
+def test_an_effort_that_is_not_known_is_refused(ring):
+    with pytest.raises(ValueError, match="effort='lazy' is unknown; accepted: 'auto', 'quick'"):
+        SRFFRegressor(effort="lazy").fit(*ring)

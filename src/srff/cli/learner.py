@@ -24,6 +24,7 @@ OWN_OPTIONS = (
     "missing",
     "class_weight",
     "n_features_to_select",
+    "effort",
     "categorical_features",
 )
 """Parameters of the estimators that ``--set`` does not take: they have options of their own, or are
@@ -43,6 +44,7 @@ def learner(request: FitRequest, classes: bool) -> Any:
         "verbose": 0 if request.quiet else 1,
         "missing": "impute" if request.impute else "error",
         "n_features_to_select": request.n_features,
+        "effort": request.effort.value,
     }
     model: Any
     if classes:

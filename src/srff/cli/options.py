@@ -25,6 +25,14 @@ TablePath = Annotated[
 ]
 
 
+class Effort(StrEnum):
+    """How much is tried."""
+
+    auto = "auto"
+    quick = "quick"
+    thorough = "thorough"
+
+
 class Task(StrEnum):
     """What is predicted."""
 
@@ -66,6 +74,9 @@ Groups = Annotated[
         metavar="GROUPS",
         help="Columns kept or dropped together: 'a,b;c,d', or a JSON file of lists.",
     ),
+]
+EffortOption = Annotated[
+    Effort, typer.Option(help="How much is tried: quick is a tenth, thorough several times more.")
 ]
 NFeatures = Annotated[
     int | None,
@@ -116,6 +127,7 @@ class FitRequest:
     loss: str | None
     groups: str | None
     n_features: int | None
+    effort: Effort
     class_weight: str | None
     weight: str | None
     drop: list[str]

@@ -46,6 +46,8 @@ class Evaluation:
     training_error: float
     pull: float
     curve: np.ndarray | None = None
+    alpha_slope: float = 0.0
+    """The derivative in ``log alpha``, where the objective has one."""
 
 
 def ridge(statistics: Statistics, alpha: float) -> np.ndarray:
@@ -226,10 +228,11 @@ def quadratic_evaluation(
     statistics: Statistics,
     pull: float,
     curve: np.ndarray | None = None,
+    alpha_slope: float = 0.0,
 ) -> Evaluation:
     """What an objective of a quadratic loss is at its coefficients ``a``."""
     error = max(squared_loss(statistics, a), 0.0)
-    return Evaluation(value, a, np.zeros(a.shape[1]), error, pull, curve)
+    return Evaluation(value, a, np.zeros(a.shape[1]), error, pull, curve, alpha_slope)
 
 
 def cholesky(G: np.ndarray, shift: float) -> np.ndarray | None:

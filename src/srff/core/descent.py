@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from scipy import optimize
 
-from srff.core.coefficients import Coefficients, Evaluation
+from srff.core.coefficients import SMALLEST_ALPHA, Coefficients, Evaluation
 from srff.core.engine import Engine
 from srff.core.objectives import Objective
 from srff.core.parametrisations import Frequencies
@@ -29,6 +29,8 @@ class Descent:
     point: Frequencies
     objective: tuple[float, ...]
     found: Evaluation = field(repr=False)
+    alpha: float
+    """The penalty at the end."""
 
 
 def descend(
@@ -41,37 +43,53 @@ def descend(
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,
+    at_alpha: Callable[[float], Objective] | None = None,
 ) -> Descent:
-    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``."""
+    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``.
+
+    With ``at_alpha``, which makes the objective of a penalty, ``log alpha`` is one more coordinate.
+    """
     values: list[float] = []
     last: tuple[np.ndarray, Evaluation] | None = None
 
-    def evaluate(there: Frequencies) -> Evaluation:
+    def at(vector: np.ndarray) -> tuple[Frequencies, Objective]:
+        if at_alpha is None:
+            return point.at(vector), objective
+        return point.at(vector[:-1]), at_alpha(float(np.exp(vector[-1])))
+
+    def evaluate(vector: np.ndarray) -> Evaluation:
         near = start if last is None else (last[1].coef, last[1].constant)
-        return objective.evaluate(engine, there.W, there.b, columns, near)
+        there, goal = at(vector)
+        return goal.evaluate(engine, there.W, there.b, columns, near)
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
         tick()
-        there = point.at(vector)
-        e = evaluate(there)
+        there, goal = at(vector)
+        e = evaluate(vector)
         last = vector.copy(), e
         values.append(e.value)
-        slopes = objective.slopes(engine, e, there.W, there.b, columns)
-        return e.value, there.chain(*slopes)
+        slope = there.chain(*goal.slopes(engine, e, there.W, there.b, columns))
+        return e.value, slope if at_alpha is None else np.append(slope, e.alpha_slope)
 
+    first = point.vector()
+    bounds = None
+    if at_alpha is not None:
+        bounds = [(None, None)] * first.size + [(np.log(SMALLEST_ALPHA), None)]
+        first = np.append(first, np.log(objective.alpha))
     result = optimize.minimize(
         value,
-        point.vector(),
+        first,
         jac=True,
         method="L-BFGS-B",
+        bounds=bounds,
         options={"maxiter": max_iter, "maxcor": HISTORY, "ftol": tol, "gtol": 1e-9},
     )
-    end = point.at(result.x)
+    there, goal = at(result.x)
     # The end is the last point that was evaluated, but for a line search that failed.
     if last is not None and np.array_equal(last[0], result.x):
-        return Descent(end, tuple(values), last[1])
-    return Descent(end, tuple(values), evaluate(end))
+        return Descent(there, tuple(values), last[1], goal.alpha)
+    return Descent(there, tuple(values), evaluate(result.x), goal.alpha)
 
 
 class State(Protocol):

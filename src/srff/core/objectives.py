@@ -80,7 +80,8 @@ class Evidence:
     """Negative log evidence of ``Y ~ N(0, v (Z Z' / (n alpha) + I))`` per row, ``v`` at its best.
 
     ``(log quad + log det(I + G / (n alpha)) / n) / 2`` for each target, with
-    ``quad = (s - c'a) / n`` the best noise level ``v``.
+    ``quad = (s - c'a) / n`` the best noise level ``v``.  Its derivative in ``log alpha`` is
+    ``(alpha ||a||^2 / quad - tr(G A^-1) / n) / 2`` with ``A = G + n alpha I``.
     """
 
     alpha: float
@@ -104,9 +105,10 @@ class Evidence:
         inverse, _ = linalg.lapack.dpotri(factor, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         value = q * (np.log(quad) + log_det / n) / 2
-        return quadratic_evaluation(
-            value, a, statistics, 1 / (2 * n * quad), inverse * (q / (2 * n))
-        )
+        explained = G.shape[0] - shift * float(np.trace(inverse))
+        slope = q * (self.alpha * float(np.sum(a * a)) / (q * quad) - explained / n) / 2
+        pull, curve = 1 / (2 * n * quad), inverse * (q / (2 * n))
+        return quadratic_evaluation(value, a, statistics, pull, curve, slope)
 
     def slopes(
         self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray

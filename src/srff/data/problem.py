@@ -196,15 +196,23 @@ class Problem(Resource):
         return self.validation.loss(self.loss, Expansion(columns, W, b, coef, constant))
 
     def descend_scales(
-        self, engine: Engine, goal: Objective, scale: np.ndarray, *, max_iter: int, tol: float
+        self,
+        engine: Engine,
+        goal: Objective,
+        scale: np.ndarray,
+        *,
+        max_iter: int,
+        tol: float,
+        n_components: int | None = None,
     ) -> Iterator[SimplexState]:
         """Projected descent on the simplex from ``scale``; each iteration is a step."""
-        descent = SimplexDescent(engine, goal, self.E, self.b, self.groups, tol)
+        size = n_components or self.b.size
+        descent = SimplexDescent(engine, goal, self.E[:, :size], self.b[:size], self.groups, tol)
         first = self.checkpoint.run(
             SimplexState,
             "start on the simplex",
             engine,
-            lambda: descent.first(scale, self.at_constant()),
+            lambda: descent.first(scale, self.at_constant(size)),
         )
         advance = self.checkpoint.wrapped(
             descent.advance, lambda state: f"iteration {state.n_iter + 1} on the simplex", engine

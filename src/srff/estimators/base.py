@@ -133,10 +133,8 @@ collection or None
         return SQUARED
 
     @abstractmethod
-    def _search(
-        self, problem: Problem, report: Callback
-    ) -> tuple[Candidate, dict[str, np.ndarray]]:
-        """The chosen model, and a table with a row for each candidate."""
+    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
+        """The chosen model, all that were considered, and evaluations of the objective."""
 
     def _alphas(self) -> np.ndarray | None:
         return None if self.alpha == "auto" else np.array([self.alpha], dtype=np.float64)

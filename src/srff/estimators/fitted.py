@@ -15,7 +15,11 @@ from srff.estimators.last_solve import solved_on_all_rows
 
 
 def store_model(
-    model: Any, problem: Problem, chosen: Candidate, table: dict[str, np.ndarray]
+    model: Any,
+    problem: Problem,
+    chosen: Candidate,
+    candidates: list[Candidate],
+    n_evaluations: int,
 ) -> None:
     """The chosen candidate, its coefficients solved on every row."""
     chosen = solved_on_all_rows(problem, chosen)
@@ -31,7 +35,8 @@ def store_model(
     model.budget_ = problem.groups.total(model.columns_, scale[model.columns_])
     model.objective_ = np.array(chosen.objective)
     model.n_iter_ = max(len(chosen.objective) - 1, 1)
-    model.path_ = table
+    model.path_ = path_table(candidates, problem)
+    model.n_evaluations_ = n_evaluations
     model.model_kind_ = chosen.kind
     model.validation_error_ = float(problem.reported(chosen.validation_error))
     model.input_map_ = problem.scaled[chosen.transform].transform.take(model.columns_)
@@ -56,6 +61,7 @@ def store_constant(model: Any, problem: Problem) -> None:
     model.objective_ = np.zeros(1)
     model.n_iter_ = 1
     model.path_ = path_table([], problem)
+    model.n_evaluations_ = 0
     model.model_kind_ = "mean"
     model.validation_error_ = float("nan")
     model.input_map_ = problem.standard.take(model.columns_)

@@ -48,6 +48,10 @@ default="gaussian"
     refine : {"auto", "metric", "frequencies"} or None, default="auto"
         What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
         chooses among them and scales alone by validation error.  None keeps to the simplex.
+    effort : {"auto", "quick", "thorough"}, default="auto"
+        How much is tried by ``refine``.  "quick" is a tenth of it, for a first look, for grid
+        searches and for many refits: one start, one elimination, one kind of last model;
+        "thorough" is several times more.
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
@@ -162,6 +166,8 @@ default="gaussian"
         The objective (of the standardised target) at the start and after each iteration.
     n_iter_, n_passes_ : int
         Iterations of the chosen model; passes of the whole fit that read every training row.
+    n_evaluations_ : int
+        Evaluations of an objective by the whole fit: points at which coefficients were solved for.
     effective_passes_ : float
         Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
         the training rows.
@@ -194,6 +200,7 @@ default="gaussian"
         budget: float | str = "auto",
         solver: str = "profile",
         refine: str | None = "auto",
+        effort: str = "auto",
         inputs: str = "auto",
         loss: Any = "squared",
         groups: Any = None,
@@ -220,6 +227,7 @@ default="gaussian"
         self.budget = budget
         self.solver = solver
         self.refine = refine
+        self.effort = effort
         self.inputs = inputs
         self.loss = loss
         self.groups = groups

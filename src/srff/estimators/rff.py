@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from srff._utils.progress import Callback
 from srff.core.candidate import Candidate
 from srff.data.problem import Problem
 from srff.estimators.base import RandomFeatureRegressor
-from srff.estimators.fitted import path_table
 from srff.paper.alpha_search import search_ridge
 
 
@@ -92,8 +89,6 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    def _search(
-        self, problem: Problem, report: Callback
-    ) -> tuple[Candidate, dict[str, np.ndarray]]:
-        best, models = search_ridge(problem, self._alphas())
-        return best, path_table(models, problem)
+    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
+        best, candidates = search_ridge(problem, self._alphas())
+        return best, candidates, 1

@@ -6,6 +6,7 @@ import copy
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,11 +24,10 @@ from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel
-from srff.estimators.fitted import path_table
 from srff.inspect.describe import html_summary, summary
 from srff.paper.alpha_search import search_alternating
 from srff.paper.profile_search import search_profile
-from srff.selection.config import CONFIG, Config
+from srff.selection.config import CONFIG, EFFORTS, Config
 from srff.selection.recipe import find_model
 from srff.selection.search import Effort, Request
 
@@ -42,6 +42,10 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     selection_config: ClassVar[Config] = CONFIG
     """The constants of the default fit; for ablations."""
+
+    def _config(self) -> Config:
+        """The constants, with what ``effort`` changes of them."""
+        return replace(self.selection_config, **EFFORTS[self.effort])
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -164,6 +168,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         if self.refine is not None:
             parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
         parameters.check_choice("inputs", self.inputs, INPUTS)
+        parameters.check_choice("effort", self.effort, tuple(EFFORTS))
         if self.inputs == "quantile" and (self.refine is None or self.solver == "alternating"):
             raise ValueError(
                 "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
@@ -187,7 +192,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""
-        config = self.selection_config
+        config = self._config()
         max_iter, tol = (
             (100, 1e-4) if self.solver == "alternating" else (config.max_iter, config.tol)
         )
@@ -202,11 +207,12 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         return self.inputs if refining else "standard"
 
     def _float64_rows(self) -> int:
-        return FLOAT64_ROWS if self.refine is None else self.selection_config.float64_rows
+        return FLOAT64_ROWS if self.refine is None else self._config().float64_rows
 
     def _most_features(self) -> tuple[int, int]:
         """Most features of the wide model and most free frequencies that may be chosen."""
-        wide, free = self.selection_config.wide_features, self.selection_config.free_features
+        config = self._config()
+        wide, free = config.wide_features, config.free_features
         if self.n_components != "auto":
             return 0, 0
         limit = parse_memory(self.memory_limit)
@@ -223,9 +229,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             or (self.solver == "profile" and self.budget == "auto")
         )
 
-    def _search(
-        self, problem: Problem, report: Callback
-    ) -> tuple[Candidate, dict[str, np.ndarray]]:
+    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
         """On the simplex where that is asked for, and by the default's recipe unless it is all."""
         chosen: Candidate | None = None
         candidates: list[Candidate] = []
@@ -241,12 +245,13 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
                 tol=tol,
                 report=report,
             )
+        n_evaluations = sum(len(candidate.objective) for candidate in candidates)
         if self.refine is not None:
             request = self._request(chosen)
-            chosen, tried = find_model(problem, request, self.selection_config, report)
-            candidates = candidates + tried
+            chosen, tried, count = find_model(problem, request, self._config(), report)
+            candidates, n_evaluations = candidates + tried, n_evaluations + count
         assert chosen is not None
-        return chosen, path_table(candidates, problem)
+        return chosen, candidates, n_evaluations
 
     def _search_paper(
         self, problem: Problem, report: Callback
@@ -268,7 +273,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     def _request(self, begin_from: Candidate | None) -> Request:
         """What the parameters ask of the default's recipe."""
-        config = self.selection_config
+        config = self._config()
         wide, free = self._most_features()
         return Request(
             refine=self.refine,
@@ -287,4 +292,4 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     def _budget_factors(self) -> tuple[float, ...]:
         """Budgets to try, as shares of the problem's own."""
-        return self.selection_config.budget_factors if self.budget == "auto" else (1.0,)
+        return self._config().budget_factors if self.budget == "auto" else (1.0,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,14 @@ class Config:
     """Rows up to which descents are in float64: sines in float64 are slow, and no digit of the
     answer needs them."""
 
+    search_components: int = 300
+    """Random features of starts and eliminations, if the problem has as many.  With 100 a search
+    takes a third of the time off the fit, and keeps false variables beside many weak ones."""
+
     # Starts.
+    families: tuple[str, ...] = ("metric", "scales", "low order", "screen")
+    """Starts that are tried: each finds functions that the others miss."""
+
     budget_factors: Numbers = (0.5, 1.0, 2.0)
     """Budgets that are tried, as shares of d / sigma: half alone finds nothing on SE1."""
 
@@ -151,6 +159,10 @@ class Config:
     """Penalties with them, as shares of the last choice."""
 
     # The last model: descents.
+    kinds_compete: bool = True
+    """Whether several kinds of last model compete, or the chosen one's own is learned on by one
+    descent of the evidence."""
+
     evidence_rows: int = 20_000
     """Above so many rows the evidence and the training loss choose the same frequencies, and the
     evidence costs more."""
@@ -224,3 +236,39 @@ class Config:
 
 CONFIG = Config()
 """What estimators use unless told otherwise."""
+
+EFFORTS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "quick": {
+        # One start, one elimination, one kind of last model: a tenth of the evaluations.
+        "max_iter": 15,
+        "search_components": 100,
+        "budget_factors": (1.0,),
+        "families": ("metric", "screen"),
+        "first_alphas": _log_spaced(-1, -4, 3),
+        "runner_error": 1.0,
+        "next_alphas": (1.0, 0.3),
+        "hopeless_sizes": 1,
+        "thinning_tries": 1,
+        "growth_rounds": 1,
+        "metric_alphas": (30.0, 5.0, 1.0),  # from above: one descent must not end overconfident
+        "kinds_compete": False,
+        "free_tails": (inf,),
+        "free_alphas": (1.0, 0.3),
+        "free_members": 1,
+        "free_large_members": 1,
+    },
+    "thorough": {
+        "max_iter": 60,
+        "tol": 1e-6,
+        "budget_factors": (0.25, 0.5, 1.0, 2.0, 4.0),
+        "hopeless_sizes": 5,
+        "thinning_tries": 6,
+        "growth_rounds": 5,
+        "wide_stretches": 6,
+        "free_members": 10,
+        "free_large_members": 6,
+        "blend_members": 10,
+    },
+}
+"""What ``effort`` changes."""

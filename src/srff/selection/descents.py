@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from srff.core.candidate import Candidate, Member, validated
 from srff.core.coefficients import Coefficients, decreasing
 from srff.core.descent import descend
 from srff.core.engine import Engine
-from srff.core.losses import Loss
-from srff.core.objectives import Objective, TrainingLoss
+from srff.core.losses import Loss, Squared
+from srff.core.objectives import Evidence, Objective, TrainingLoss
 from srff.core.parametrisations import Frequencies
 from srff.selection.config import Numbers
 from srff.selection.search import Effort, Search
@@ -40,6 +39,7 @@ class DescentEnd:
     vector: np.ndarray
     coef: np.ndarray
     constant: np.ndarray
+    alpha: float
     training_error: float
     validation_error: float
     objective: tuple[float, ...]
@@ -74,6 +74,14 @@ def descend_penalties(
             break
     assert best is not None
     return replace(best, seconds=seconds)
+
+
+def descend_evidence(search: Search, start: Start, alpha: float, loss: Squared) -> Candidate:
+    """One descent on the evidence, the penalty learned with the frequencies."""
+    effort, engine = search.request.effort, search.engine
+    return _descended(
+        search, start, Evidence(alpha, loss), effort, engine, lambda a: Evidence(a, loss)
+    )
 
 
 def continue_on(
@@ -111,18 +119,24 @@ def continue_with_more_rows(search: Search, candidate: Candidate) -> Candidate:
 
 
 def _descended(
-    search: Search, start: Start, objective: Objective, effort: Effort, engine: Engine
+    search: Search,
+    start: Start,
+    objective: Objective,
+    effort: Effort,
+    engine: Engine,
+    at_alpha: Callable[[float], Objective] | None = None,
 ) -> Candidate:
     """The candidate at the end of one descent; the descent is a step of the checkpoint."""
-    alpha, loss = objective.alpha, objective.loss
 
-    def candidate(point: Frequencies, coef: np.ndarray, constant: np.ndarray) -> Candidate:
+    def candidate(
+        point: Frequencies, alpha: float, coef: np.ndarray, constant: np.ndarray
+    ) -> Candidate:
         return Candidate(
             start.kind,
             search.scaling,
             start.columns,
             (Member(point.W, point.b, alpha, coef, constant),),
-            loss,
+            objective.loss,
             point=point,
             n_rows=engine.n,
         )
@@ -138,23 +152,26 @@ def _descended(
             max_iter=effort.max_iter,
             tol=effort.tol,
             tick=search.log.tick,
+            at_alpha=at_alpha,
         )
         e = end.found
-        found = validated(candidate(end.point, e.coef, e.constant), search.validation)
+        found = validated(candidate(end.point, end.alpha, e.coef, e.constant), search.validation)
         return DescentEnd(
             end.point.vector(),
             e.coef,
             e.constant,
+            end.alpha,
             e.training_error,
             found.validation_error,
             end.objective,
             time.perf_counter() - begun,
         )
 
-    label = f"{start.kind}, {start.columns.size} variables, alpha {alpha:.6g}"
-    end = search.problem.checkpoint.run(DescentEnd, label, engine, partial(descent))
+    label = f"{start.kind}, {start.columns.size} variables, alpha {objective.alpha:.6g}"
+    end = search.problem.checkpoint.run(DescentEnd, label, engine, descent)
+    search.log.evaluated(len(end.objective))
     return replace(
-        candidate(start.point.at(end.vector), end.coef, end.constant),
+        candidate(start.point.at(end.vector), end.alpha, end.coef, end.constant),
         validation_error=end.validation_error,
         training_error=end.training_error,
         seconds=end.seconds,

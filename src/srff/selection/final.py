@@ -13,10 +13,16 @@ from typing import Any
 
 from srff.core.candidate import Candidate, best_of
 from srff.core.kernels import Gaussian
+from srff.core.losses import Squared
 from srff.core.objectives import Evidence, Objective, TrainingLoss
-from srff.core.parametrisations import Frequencies, Metric, Scales
+from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
 from srff.selection.blend import blend
-from srff.selection.descents import Start, continue_with_more_rows, descend_penalties
+from srff.selection.descents import (
+    Start,
+    continue_with_more_rows,
+    descend_evidence,
+    descend_penalties,
+)
 from srff.selection.draws import draw, low_order_around, square_metric
 from srff.selection.free import free_frequencies
 from srff.selection.search import Search
@@ -33,6 +39,8 @@ def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
     """
     kinds, size = search.request.kinds, chosen.columns.size
     chosen = _in_own_units(search, chosen)
+    if not search.config.kinds_compete:
+        return _own_kind(search, chosen)
     candidates: list[Candidate] = []
     if "scales" in kinds:
         group = search.groups.positions(chosen.columns)
@@ -68,14 +76,37 @@ def _in_own_units(search: Search, chosen: Candidate) -> Candidate:
 def _learned(search: Search, chosen: Candidate, point: Frequencies, kind: str) -> list[Candidate]:
     """A kind learned by the training loss and by the evidence; the better one on more rows."""
     problem, config = search.problem, search.config
+    by_evidence = search.more_rows.n <= config.evidence_rows and problem.loss.quadratic
     goals: list[Callable[[float, Any], Objective]] = [TrainingLoss]
-    if search.more_rows.n <= config.evidence_rows and problem.loss.quadratic:
+    if by_evidence:
         goals.append(Evidence)
     start = Start(kind, chosen.columns, point, problem.at_constant(point.b.size))
     alphas = search.alphas(chosen.alpha, config.metric_alphas)
     made = [
         descend_penalties(search, start, alphas, problem.loss, objective=goal) for goal in goals
     ]
-    if search.more_rows is not search.engine:
-        made.append(continue_with_more_rows(search, best_of(made)))
-    return made
+    return [*made, *_with_more_rows(search, best_of(made))]
+
+
+def _own_kind(search: Search, chosen: Candidate) -> list[Candidate]:
+    """The chosen model's own kind learned on with all features, by one descent where it can be."""
+    problem = search.problem
+    point: Frequencies = Metric(square_metric(chosen), *draw(search, chosen.columns.size))
+    kind = "metric"
+    if isinstance(chosen.point, LowOrder):
+        point, kind = low_order_around(search, chosen), "low order"
+    start = Start(kind, chosen.columns, point, problem.at_constant(point.b.size))
+    if isinstance(problem.loss, Squared) and search.request.alpha is None:
+        made = descend_evidence(search, start, chosen.alpha, problem.loss)
+    else:
+        alphas = search.alphas(chosen.alpha, search.config.metric_alphas)
+        made = descend_penalties(search, start, alphas, problem.loss)
+    if search.request.refine == "frequencies":
+        return free_frequencies(search, made)
+    return [made, *_with_more_rows(search, made)]
+
+
+def _with_more_rows(search: Search, made: Candidate) -> list[Candidate]:
+    """What was made learned on with more rows, if there are more."""
+    more = search.more_rows is not search.engine
+    return [continue_with_more_rows(search, made)] if more else []

@@ -38,8 +38,9 @@ def _joined(search: Search, chosen: Candidate, new: np.ndarray) -> Start:
         L = linalg.block_diag(old.L, modest)[np.ix_(order, order)]
         point = LowOrder(L, old.draw(columns.size), old.b, old.draw)
         return Start("low order", columns[order], point, near)
-    L, E = np.diag(old.strength()), problem.E[chosen.columns]
+    drawn = problem.E[:, : old.b.size]
+    L, E = np.diag(old.strength()), drawn[chosen.columns]
     if isinstance(old, Metric):
         L, E = old.L, old.E
-    L, E = linalg.block_diag(L, modest)[order], np.concatenate([E, problem.E[new]])
+    L, E = linalg.block_diag(L, modest)[order], np.concatenate([E, drawn[new]])
     return Start("metric", columns[order], Metric(L, E, old.b), near)

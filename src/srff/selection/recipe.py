@@ -34,8 +34,8 @@ from srff.selection.starts import first_alphas, starts
 
 def find_model(
     problem: Problem, request: Request, config: Config, report: Callback
-) -> tuple[Candidate, list[Candidate]]:
-    """The chosen model, and every candidate that was considered."""
+) -> tuple[Candidate, list[Candidate], int]:
+    """The chosen model, every candidate that was considered, and the evaluations that it took."""
     log = Log(report, problem.targets.unit)
 
     search, runners = begin(problem, request, config, log)
@@ -54,12 +54,12 @@ def find_model(
     if chosen is None:
         c = problem.constant.c
         constant = constant_candidate(search.scaling, search.validation, problem.loss, c)
-        return constant, log.candidates
+        return constant, log.candidates, log.n_evaluations
 
     log.stage("last model")
     last = last_models(search, chosen)
     log.add(*last)
-    return best_of(last), log.candidates
+    return best_of(last), log.candidates, log.n_evaluations
 
 
 # Step 1: starts.

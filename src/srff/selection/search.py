@@ -70,6 +70,7 @@ class Log:
 
     def __init__(self, report: Callback, target_unit: float) -> None:
         self.candidates: list[Candidate] = []
+        self.n_evaluations = 0
         self._report, self._target_unit = report, target_unit
         self._stage, self._part = 0, (0, 1)
 
@@ -81,6 +82,11 @@ class Log:
     def add(self, *candidates: Candidate) -> None:
         """Note some candidates."""
         self.candidates.extend(candidates)
+        self.tick()
+
+    def evaluated(self, count: int) -> None:
+        """Count evaluations of an objective: points that coefficients were solved for at."""
+        self.n_evaluations += count
         self.tick()
 
     def tick(self) -> None:
@@ -109,6 +115,21 @@ class Search:
     def engine(self) -> Engine:
         """The rows that starts and eliminations look at."""
         return self.data.training(self.config.search_rows)
+
+    @property
+    def n_components(self) -> int:
+        """Random features of starts and eliminations."""
+        return min(self.config.search_components, self.problem.b.size)
+
+    @property
+    def E(self) -> np.ndarray:
+        """The draws of the search: the problem's first."""
+        return self.problem.E[:, : self.n_components]
+
+    @property
+    def b(self) -> np.ndarray:
+        """The offsets of the search."""
+        return self.problem.b[: self.n_components]
 
     @property
     def more_rows(self) -> Engine:

@@ -10,7 +10,6 @@ from srff.core.groups import Groups
 from srff.core.kernels import low_order
 from srff.core.objectives import Evidence, evidence_alpha
 from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
-from srff.data.problem import Problem
 from srff.selection.descents import Start
 from srff.selection.screen import Screen, screen
 from srff.selection.search import Search
@@ -19,24 +18,25 @@ from srff.selection.search import Search
 def starts(search: Search) -> list[Start]:
     """The places to begin from for one scaling of the inputs, those of enough variables."""
     problem, factors = search.problem, search.request.budget_factors
-    usable, E, b = problem.usable, problem.E, problem.b
+    usable, E, b = problem.usable, search.E, search.b
     many = usable.size > search.config.metric_variables
     even = problem.scale[usable]
     out: list[Start] = []
 
     def add(family: str, kind: str, columns: np.ndarray, point: Frequencies) -> None:
-        out.append(Start(kind, columns, point, problem.at_constant(), family))
+        if family in search.config.families:
+            out.append(Start(kind, columns, point, problem.at_constant(b.size), family))
 
     if not many:
         for factor in factors:
             add("metric", "metric", usable, Metric(np.diag(factor * even), E[usable], b))
     scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
     add("scales", "scales", usable, scales)
-    if many:
+    if not many:
+        add("low order", "low order", usable, low_order_point(search, usable.size))
+    elif "metric" in search.config.families:
         for factor in factors:
             add("metric", "metric", *_strongest_scales(search, factor))
-    else:
-        add("low order", "low order", usable, low_order_point(problem, usable.size))
     found = screened(search)
     if found.columns.size:
         columns = problem.groups.completed(found.columns, usable)
@@ -46,7 +46,7 @@ def starts(search: Search) -> list[Start]:
         scales = Scales.of(rate, E[columns], b, problem.groups.positions(columns))
         add("screen", "scales", columns, scales)
         if many:
-            add("low order", "low order", columns, low_order_point(problem, columns.size))
+            add("low order", "low order", columns, low_order_point(search, columns.size))
     return [start for start in out if problem.groups.count(start.columns) >= search.fewest]
 
 
@@ -71,16 +71,16 @@ def screened(search: Search, model: Expansion | None = None) -> Screen:
     )
 
 
-def low_order_point(problem: Problem, size: int) -> LowOrder:
+def low_order_point(search: Search, size: int) -> LowOrder:
     """Each variable a direction of its own, at the frequencies of a standardised input."""
-    seed = problem.rng.randint(2**31)
-    n_components, kernel = problem.b.size, problem.kernel
+    seed = search.problem.rng.randint(2**31)
+    n_components, kernel = search.n_components, search.problem.kernel
 
     def draw(rows: int) -> np.ndarray:
         rng = np.random.RandomState((seed + rows) % 2**32)
         return low_order(kernel, rng, (rows, n_components))
 
-    return LowOrder(np.eye(size), draw(size), problem.b, draw)
+    return LowOrder(np.eye(size), draw(size), search.b, draw)
 
 
 def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
@@ -99,17 +99,23 @@ def _strongest_scales(search: Search, factor: float) -> tuple[np.ndarray, Metric
     engine, loss = search.engine, problem.search_loss
     scale = factor * problem.scale
     for _ in range(config.simplex_rounds):
-        S = engine.statistics(*problem.frequencies(scale), loss)
+        used = np.flatnonzero(scale)
+        S = engine.statistics(scale[used, None] * search.E[used], search.b, used, loss)
         top = float(np.trace(S.G)) / S.n
         goal = Evidence(evidence_alpha(S, top * np.logspace(0, -7, 30)), loss)
         for state in problem.descend_scales(
-            engine, goal, scale, max_iter=config.simplex_iterations, tol=config.simplex_tol
+            engine,
+            goal,
+            scale,
+            max_iter=config.simplex_iterations,
+            tol=config.simplex_tol,
+            n_components=search.n_components,
         ):
-            search.log.tick()
+            search.log.evaluated(1)
             scale = state.scale
     most = max(config.metric_variables // 2, search.fewest)
     columns = _strongest(scale, problem.groups, most)
-    return columns, Metric(np.diag(scale[columns]), problem.E[columns], problem.b)
+    return columns, Metric(np.diag(scale[columns]), search.E[columns], search.b)
 
 
 def _strongest(scale: np.ndarray, groups: Groups, most: int) -> np.ndarray:

@@ -122,6 +122,7 @@ def _solved(
         return WideEnd(float(alphas[i]), e.coef, e.constant, errors[i], e.training_error, seconds)
 
     end = search.problem.checkpoint.run(WideEnd, f"wide, {b.size} features", engine, solve)
+    search.log.evaluated(1)
     return Candidate(
         "wide",
         search.scaling,

@@ -44,6 +44,9 @@ from srff.export.format.settings import packed_parameters, unpacked_parameters
 OUTPUTS = ("default", "pandas", "polars")
 """What ``set_output`` may have been given."""
 
+SINCE_FORMAT_3 = {"n_evaluations_": 0}
+"""Attributes that files of format 2 lack, and what stands for them."""
+
 OPTIONAL = {"feature_names_in_"}
 """What a fitted model may lack."""
 
@@ -126,6 +129,9 @@ def _with_attributes(model: Any, stored: Stored) -> Any:
     known = CLASSES[NAMES[type(model)]]
     for name, kind in known.fitted.items():
         if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
+            continue
+        if name in SINCE_FORMAT_3 and name not in stored.values:
+            stored.attributes[name] = SINCE_FORMAT_3[name]
             continue
         stored.attributes[name] = kind.unpack(name, stored)
     stored.check_empty()
@@ -269,6 +275,7 @@ _RESULTS: dict[str, Kind] = {
     "block_dtype_": BlockType(),
     "n_passes_": Count(),
     "effective_passes_": Number(low=0.0),
+    "n_evaluations_": Count(),
 }
 
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from srff._utils.version import __version__
 
-FORMAT = 2
-"""The format that is written; a change that an older srff cannot read, or that keeps this one from
-reading older files, gets the next number."""
+FORMAT, OLDEST = 3, 2
+"""The format that is written, and the oldest that is read; a change that an older srff cannot read
+gets the next number."""
 
 LARGEST_HEADER = 2**20
 """Bytes of the longest header: all that grows with the data is in tensors."""
@@ -147,11 +147,11 @@ def _check_format(metadata: Mapping[str, Any]) -> None:
         raise Refused("it is a safetensors file, but srff did not write it")
     if not (isinstance(version, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+\-]{0,40}", version)):
         raise Refused("it does not say which srff wrote it")
-    if int(found) != FORMAT:
+    if not OLDEST <= int(found) <= FORMAT:
         other = "or newer" if int(found) > FORMAT else "to be read"
         raise Refused(
-            f"it is in format {found}, and srff {__version__} reads format {FORMAT}: it needs "
-            f"srff {version} {other}"
+            f"it is in format {found}, and srff {__version__} reads formats {OLDEST} to {FORMAT}: "
+            f"it needs srff {version} {other}"
         )
 
 

@@ -21,6 +21,7 @@ from srff.data.engines import parse_memory
 from srff.estimators.selector import INPUTS, MISSING, REFINEMENTS, SOLVERS
 from srff.export.format.container import Refused, check_keys, mapping, quoted
 from srff.export.format.kinds import short_text
+from srff.selection.config import EFFORTS
 
 LEFT_OUT = (
     *("kernel", "loss", "categories"),
@@ -28,6 +29,9 @@ LEFT_OUT = (
 )
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine
 it is on: a file from elsewhere must not say where a fit is to write."""
+
+SINCE_FORMAT_3 = {"effort": "auto"}
+"""Parameters that files of format 2 lack, and the values that they stand for."""
 
 CODE = ("kernel", "loss", "categories")
 """Those of them that the user is told of."""
@@ -80,7 +84,10 @@ def unpacked_parameters(make: Any, about: Mapping[str, Any]) -> Any:
         mapping("parameters", about["parameters"]),
         mapping("left_out", about["left_out"]),
     )
-    check_keys("parameters and left_out", {**given, **notes}, set(make().get_params()))
+    known = set(make().get_params())
+    for name in SINCE_FORMAT_3.keys() & known - given.keys():
+        given[name] = SINCE_FORMAT_3[name]
+    check_keys("parameters and left_out", {**given, **notes}, known)
     for name, note in notes.items():
         if name not in LEFT_OUT or name in given:
             raise Refused(f"left_out has {quoted(name)}")
@@ -326,6 +333,7 @@ CHECKS: dict[str, Check] = {
     "budget": _or("auto", parameters.check_positive),
     "solver": _choice(*SOLVERS),
     "refine": _or(None, _choice(*REFINEMENTS)),
+    "effort": _choice(*EFFORTS),
     "inputs": _choice(*INPUTS),
     "validation": _or(None, parameters.check_fraction),
     "max_iter": _or(None, _integer(1)),
