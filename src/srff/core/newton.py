@@ -177,8 +177,8 @@ def _factor(second: np.ndarray, penalty: np.ndarray) -> Factor:
     """The Cholesky factor of the second derivative, raised a little where it is too flat."""
     if not np.isfinite(second).all():
         raise ValueError("The weighted statistics are not finite.")
-    unit = max(float(np.trace(second)) / second.shape[0], np.finfo(float).tiny)
-    raised = 1e-10 * unit
+    mean = max(float(np.trace(second)) / second.shape[0], np.finfo(float).tiny)
+    raised = 1e-10 * mean
     while True:
         try:
             A = second + np.diag(penalty + raised)
