@@ -146,7 +146,7 @@ def test_each_parametrisation_descends(problem, objective, point):
         goal,
         point,
         COLUMNS,
-        start=problem.at_constant(point.b.size),
+        near=problem.at_constant(point.b.size),
         max_iter=15,
         tol=1e-6,
         tick=lambda: ticks.append(1),

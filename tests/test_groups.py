@@ -279,7 +279,7 @@ def test_shared_scales_descend_and_drop_whole_groups():
             TrainingLoss(1e-3),
             point,
             columns,
-            start=problem.at_constant(),
+            near=problem.at_constant(),
             max_iter=20,
             tol=1e-8,
         )

@@ -93,7 +93,7 @@ class Checkpoint(Resource):
 
 
 class FolderCheckpoint(Checkpoint):
-    """The journal of a folder.
+    """Steps kept in a folder.
 
     ``identity`` are the parameters, by their names, that a fit's result depends on.  A folder of
     another fit, of another version or with a damaged file is refused.

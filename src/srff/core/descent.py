@@ -37,18 +37,23 @@ def descend(
     point: Frequencies,
     columns: np.ndarray,
     *,
-    start: Coefficients,
+    near: Coefficients,
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,
 ) -> Descent:
-    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``."""
+    """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``.
+
+    ``columns`` are those that the rows of ``W`` belong to, ``near`` coefficients to solve from at
+    the first point; each further solve begins at the last one's.  ``tick`` is called at each
+    evaluation.
+    """
     values: list[float] = []
     last: tuple[np.ndarray, Evaluation] | None = None
 
     def evaluate(there: Frequencies) -> Evaluation:
-        near = start if last is None else (last[1].coef, last[1].constant)
-        return objective.evaluate(engine, there.W, there.b, columns, near)
+        begin = near if last is None else (last[1].coef, last[1].constant)
+        return objective.evaluate(engine, there.W, there.b, columns, begin)
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last

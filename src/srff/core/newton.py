@@ -102,10 +102,10 @@ def newton(
     W: np.ndarray,
     b: np.ndarray,
     columns: np.ndarray,
-    start: tuple[np.ndarray, np.ndarray],
+    near: tuple[np.ndarray, np.ndarray],
 ) -> Solution:
-    """The minimum of ``J`` from coefficients and constants ``start``."""
-    model = Expansion(columns, W, b, *start)
+    """The minimum of ``J`` from the coefficients (D x outputs) and constants ``near``."""
+    model = Expansion(columns, W, b, *near)
     penalty = np.append(np.full(b.size, 2 * alpha), 2 * HAIR)[:, None]
     x = np.concatenate([model.a, model.c[None, :]])
 

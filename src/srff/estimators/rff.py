@@ -95,5 +95,5 @@ default="gaussian"
     def _search(
         self, problem: Problem, report: Callback
     ) -> tuple[Candidate, dict[str, np.ndarray]]:
-        best, models = search_ridge(problem, self._alphas())
-        return best, path_table(models, problem)
+        best, candidates = search_ridge(problem, self._alphas())
+        return best, path_table(candidates, problem)
