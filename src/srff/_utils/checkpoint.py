@@ -321,12 +321,3 @@ def digest(*arrays: np.ndarray) -> str:
 
 NO_CHECKPOINT = Checkpoint()
 """For a fit without a checkpoint."""
-
-__all__ = [
-    "NO_CHECKPOINT",
-    "Checkpoint",
-    "CheckpointError",
-    "FolderCheckpoint",
-    "described",
-    "digest",
-]

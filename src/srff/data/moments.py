@@ -94,9 +94,7 @@ def merged(parts: list[Moments]) -> Moments:
     return reduce(two, parts)
 
 
-def center_and_spread(
-    X: Any, weight: np.ndarray | None = None, n_threads: int = 1
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def center_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, standard deviation (one if constant) and whether it varies, of each column."""
-    of = moments(X, weight, n_threads)
+    of = moments(X)
     return *of.standard(), of.varies

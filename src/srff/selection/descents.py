@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -152,7 +151,7 @@ def _descended(
         )
 
     label = f"{start.kind}, {start.columns.size} variables, alpha {alpha:.6g}"
-    end = search.problem.checkpoint.run(DescentEnd, label, engine, partial(descent))
+    end = search.problem.checkpoint.run(DescentEnd, label, engine, descent)
     return replace(
         candidate(start.point.at(end.vector), end.coef, end.constant),
         validation_error=end.validation_error,
