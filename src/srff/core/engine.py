@@ -139,10 +139,10 @@ class Engine(Resource, ABC):
         return self._mean_and_error(one, two)
 
     def blend_losses(
-        self, loss: Loss, shares: np.ndarray, predictions: list[Expansion]
+        self, loss: Loss, shares: np.ndarray, expansions: list[Expansion]
     ) -> np.ndarray:
         """Mean losses of weighted means of models, one for each row of ``shares``."""
-        models = [self._model(prediction) for prediction in predictions]
+        models = [self._model(expansion) for expansion in expansions]
         (values,) = self._sum(features.blend_losses, None, loss, shares, *models)
         return values / self.n
 
