@@ -71,8 +71,8 @@ class Config:
     """Most rows that starts and eliminations look at: more rows find the same variables."""
 
     refine_rows: int = 50_000
-    """Most rows that the last descents look at: frequencies that are free need more than a choice
-    of variables.  The coefficients of the model that is kept are solved on all rows."""
+    """Most rows that the last descents look at: more than the search's, since only the chosen
+    variables are left.  The coefficients of the model that is kept are solved on all rows."""
 
     float64_rows: int = 50
     """Rows up to which descents are in float64: sines in float64 are slow, and no digit of the
@@ -230,8 +230,8 @@ class Config:
     starting at the last."""
 
     rows_per_frequency: int = 8
-    """Rows for each frequency from which on the larger size is tried: with fewer it would
-    overfit."""
+    """Rows for each frequency from which on the larger size is tried: 800 from 6,400 rows on, so that
+    each is learned from several."""
 
     free_handicap: float = 1.1
     """By how much the larger size may be behind where more rows are to come, which it gains more
