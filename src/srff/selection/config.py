@@ -230,8 +230,8 @@ class Config:
     starting at the last."""
 
     rows_per_frequency: int = 8
-    """Rows for each frequency from which on the larger size is tried: 800 from 6,400 rows on, so that
-    each is learned from several."""
+    """Rows for each frequency from which on the larger size is tried: 800 from 6,400 rows
+    on, so that each is learned from several."""
 
     free_handicap: float = 1.1
     """By how much the larger size may be behind where more rows are to come, which it gains more
