@@ -35,7 +35,7 @@ def problem(ring):
 
 
 def value(problem, goal, scale):
-    return goal.of(problem.training_statistics(scale)).value
+    return goal.evaluate(problem.training, *problem.frequencies(scale), problem.at_constant()).value
 
 
 def descent(problem, goal, E=None, scale=None, *, max_iter, tol):
@@ -65,7 +65,7 @@ def test_the_descent_ends_where_a_long_projected_gradient_ends(problem):
     x = problem.scale[:6]
     for _ in range(600):
         W = x[:, None] * E
-        e = goal.of(problem.training.statistics(W, b, columns))
+        e = goal.evaluate(problem.training, W, b, columns, problem.at_constant())
         slope = np.sum(goal.slopes(problem.training, e, W, b, columns)[0] * E, axis=1)
         x = project_simplex(x - 0.1 * slope, problem.budget)
     assert state.converged
@@ -121,12 +121,13 @@ def test_the_slope_of_each_parametrisation_agrees_with_finite_differences(
     problem, objective, point
 ):
     goal, engine = objective(0.05), problem.training
+    near = problem.at_constant(point.b.size)
 
     def value(vector):
         there = point.at(vector)
-        return goal.of(engine.statistics(there.W, there.b, COLUMNS)).value
+        return goal.evaluate(engine, there.W, there.b, COLUMNS, near).value
 
-    e = goal.of(engine.statistics(point.W, point.b, COLUMNS))
+    e = goal.evaluate(engine, point.W, point.b, COLUMNS, near)
     slope = point.chain(*goal.slopes(engine, e, point.W, point.b, COLUMNS))
     x = point.vector()
     rng = np.random.RandomState(6)
@@ -140,13 +141,13 @@ def test_the_slope_of_each_parametrisation_agrees_with_finite_differences(
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_each_parametrisation_descends(problem, objective, point):
     ticks = []
-    goal = objective(0.01)
+    goal, near = objective(0.01), problem.at_constant(point.b.size)
     found = descend(
         problem.training,
         goal,
         point,
         COLUMNS,
-        start=problem.at_constant(point.b.size),
+        near=near,
         max_iter=15,
         tol=1e-6,
         tick=lambda: ticks.append(1),
@@ -155,7 +156,7 @@ def test_each_parametrisation_descends(problem, objective, point):
     assert type(end) is type(point)
     assert len(ticks) == len(values)
     assert min(values) < values[0] - 0.01
-    reached = goal.of(problem.training.statistics(end.W, end.b, COLUMNS))
+    reached = goal.evaluate(problem.training, end.W, end.b, COLUMNS, near)
     np.testing.assert_array_equal(found.found.coef, reached.coef)
     assert found.found.training_error == reached.training_error
     assert reached.value == pytest.approx(min(values), rel=1e-9)
@@ -188,7 +189,7 @@ def test_the_evidences_slope_in_log_alpha_agrees_with_finite_differences(problem
 def test_a_penalty_that_is_learned_ends_where_the_evidence_has_it(problem):
     columns = np.arange(6)
     start = Metric(np.diag(problem.scale[:6]), problem.E[:6], problem.b)
-    options = {"start": problem.at_constant(), "max_iter": 200, "tol": 1e-10}
+    options = {"near": problem.at_constant(), "max_iter": 200, "tol": 1e-10}
     end = descend(problem.training, Evidence(1.0), start, columns, **options, at_alpha=Evidence)
     S = problem.training.statistics(end.point.W, end.point.b, columns)
     best = evidence_alpha(S, end.alpha * np.logspace(-2, 2, 9))

@@ -52,7 +52,7 @@ def begun(search, point, columns, kind):
     return Start(kind, columns, point, search.problem.at_constant(point.b.size))
 
 
-def walked(search, point, columns, alphas, kind):
+def descended(search, point, columns, alphas, kind):
     start = begun(search, point, columns, kind)
     return descend_penalties(search, start, np.array(alphas), search.problem.loss)
 
@@ -64,13 +64,13 @@ def even(problem):
 
 @pytest.fixture(scope="module")
 def first(search, even):
-    return walked(search, even, np.arange(10), [1e-2, 1e-3, 1e-4], "scales")
+    return descended(search, even, np.arange(10), [1e-2, 1e-3, 1e-4], "scales")
 
 
 @pytest.fixture(scope="module")
 def chosen(search, problem):
     point = Metric(np.eye(3), problem.E[:3], problem.b)
-    return walked(search, point, np.arange(3), [1e-2, 1e-3, 1e-4], "metric")
+    return descended(search, point, np.arange(3), [1e-2, 1e-3, 1e-4], "metric")
 
 
 def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, search, even):
@@ -82,10 +82,10 @@ def test_the_unit_of_alpha_is_the_largest_eigenvalue(problem, search, even):
     assert first_alphas(given, start).tolist() == [0.3]
 
 
-def test_a_walk_keeps_the_best_on_validation(search, even):
+def test_a_descent_down_the_penalties_keeps_the_best_on_validation(search, even):
     columns = np.arange(10)
-    alone = [walked(search, even, columns, [alpha], "scales") for alpha in (1.0, 1e-3)]
-    both = walked(search, even, columns, [1e-3, 1.0], "scales")
+    alone = [descended(search, even, columns, [alpha], "scales") for alpha in (1.0, 1e-3)]
+    both = descended(search, even, columns, [1e-3, 1.0], "scales")
     assert both.validation_error <= alone[0].validation_error
     assert both.alpha in (1.0, 1e-3)
     assert both.validation_error == pytest.approx(search.validation.loss(SQUARED, both.expansion()))
@@ -102,14 +102,14 @@ def at(search, point, columns, alpha, kind, engine=None):
     return validated(model, search.validation)
 
 
-def test_a_walk_gives_up_when_the_error_has_risen(search, even, monkeypatch):
+def test_a_descent_down_the_penalties_gives_up_when_the_error_has_risen(search, even, monkeypatch):
     errors = iter([1.0, 1.05, 1.2, 0.1])
 
-    def judged_so(model, validation):
-        return replace(model, validation_error=next(errors))
+    def validated_so(candidate, validation):
+        return replace(candidate, validation_error=next(errors))
 
-    monkeypatch.setattr("srff.selection.descents.validated", judged_so)
-    model = walked(search, even, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
+    monkeypatch.setattr("srff.selection.descents.validated", validated_so)
+    model = descended(search, even, np.arange(10), [1e-1, 1e-2, 1e-3, 1e-4], "scales")
     assert (model.validation_error, model.alpha) == (1.0, 1e-1)
     assert next(errors) == 0.1  # the last alpha was not tried
 

@@ -327,7 +327,7 @@ def test_an_unknown_loss_is_named():
 
 
 def test_a_table_of_few_kinds_of_rows_is_learned_whole():
-    """Part of each kind judges: none is held out altogether."""
+    """Part of each kind validates: none is held out altogether."""
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 100)
     for y in (X[:, 0] + X[:, 1], np.logical_xor(X[:, 0], X[:, 1]) * 1.0):
         assert SRFFClassifier(**QUICK).fit(X, y).score(X, y) == 1.0

@@ -135,7 +135,7 @@ def test_float32_blocks_stay_float32(xp, block):
 
 FREQUENCIES = np.array([0.7, 1.9])
 SHARES = np.array([[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]])
-UNITS = ((0,), (1,), (2, 4), (3,))
+GROUPS = ((0,), (1,), (2, 4), (3,))
 COLUMNS = [np.array([0, 2, 3]), np.array([4, 1])]
 
 
@@ -166,7 +166,9 @@ def call(xp, block, name):
     elif name == "blend_losses":
         out = features.blend_losses(X, Y, weight, SQUARED, xp.asarray(SHARES), *models)
     elif name == "permutation_loss":
-        out = features.permutation_loss(X, Y, weight, SQUARED, *on(xp, block, "V", "a", "c"), UNITS)
+        out = features.permutation_loss(
+            X, Y, weight, SQUARED, *on(xp, block, "V", "a", "c"), GROUPS
+        )
     elif name == "pair_statistics":
         columns, total = xp.asarray(np.arange(block["X"].shape[1])), xp.ones_like(Y[:1, :].T)
         arguments = SQUARED, xp.asarray(FREQUENCIES), columns, total, None
@@ -202,9 +204,9 @@ def naive(block, name):
             return np.sum((Y - F) ** 2, axis=1)
 
         deltas = []
-        for unit in map(list, UNITS):
+        for group in map(list, GROUPS):
             moved = X.copy()
-            moved[:, unit] = X[block["order"]][:, unit]
+            moved[:, group] = X[block["order"]][:, group]
             deltas.append(losses(moved) - losses(X))
         return [np.array([np.sum(w * v**p) for v in deltas]) for p in (1, 2)]
 

@@ -94,10 +94,10 @@ def test_names_need_columns_that_have_some():
         parse_groups([["red"]], 5)
 
 
-# Units.
+# Groups of some columns.
 
 
-def test_units_of_some_columns():
+def test_groups_of_some_columns():
     groups = Groups(np.array([0, 1, 1, 2, 1]))
     columns = np.array([1, 3, 4])
     assert not groups.trivial
@@ -107,7 +107,7 @@ def test_units_of_some_columns():
     assert groups.completed(np.array([4]), np.array([0, 1, 3, 4])).tolist() == [1, 4]
 
 
-def test_single_columns_are_units_too():
+def test_single_columns_are_groups_too():
     groups = Groups.single(4)
     columns = np.array([1, 3])
     assert groups.trivial
@@ -117,12 +117,12 @@ def test_single_columns_are_units_too():
     assert groups.completed(np.array([3, 1]), np.arange(4)).tolist() == [1, 3]
 
 
-def test_a_unit_has_the_sum_of_its_columns_slopes_and_gives_each_its_value():
-    unit = np.array([0, 1, 0, 2])
+def test_a_group_has_the_sum_of_its_columns_slopes_and_gives_each_its_value():
+    group = np.array([0, 1, 0, 2])
     values = np.array([1.0, 10.0, 100.0, 1000.0])
-    np.testing.assert_array_equal(shared(values, unit), [101, 10, 1000])
-    np.testing.assert_array_equal(first_of_each(values, unit), [1, 10, 1000])
-    np.testing.assert_array_equal(each_column(np.array([5, 6, 7]), unit), [5, 6, 5, 7])
+    np.testing.assert_array_equal(shared(values, group), [101, 10, 1000])
+    np.testing.assert_array_equal(first_of_each(values, group), [1, 10, 1000])
+    np.testing.assert_array_equal(each_column(np.array([5, 6, 7]), group), [5, 6, 5, 7])
     for function in (shared, first_of_each, each_column):
         np.testing.assert_array_equal(function(values, None), values)
     assert shared(np.zeros(0), np.zeros(0, dtype=int)).size == 0
@@ -173,19 +173,19 @@ LOSSES = pytest.mark.parametrize(
 )
 
 
-def of_units(scale):
-    """The scale of each unit, after a look that its columns agree."""
+def of_groups(scale):
+    """The scale of each group, after a look that its columns agree."""
     assert scale[6] == 0
     varying = GROUPS[:6]
-    for unit in range(4):
-        assert np.ptp(scale[:6][varying == unit]) == 0
-    return np.array([scale[:6][varying == unit][0] for unit in range(4)])
+    for group in range(4):
+        assert np.ptp(scale[:6][varying == group]) == 0
+    return np.array([scale[:6][varying == group][0] for group in range(4)])
 
 
 @LOSSES
-def test_the_even_start_counts_each_unit_once(loss):
+def test_the_even_start_counts_each_group_once(loss):
     with prepared(loss) as problem:
-        np.testing.assert_allclose(of_units(problem.scale), 0.5)
+        np.testing.assert_allclose(of_groups(problem.scale), 0.5)
         assert problem.budget == pytest.approx(2.0)
 
 
@@ -194,11 +194,11 @@ def test_the_alternation_keeps_a_groups_columns_at_one_scale(loss):
     with prepared(loss) as problem:
         states = alternated(problem, max_iter=15, tol=1e-6)
     for state in states:
-        assert of_units(state.scale).sum() == pytest.approx(2.0)
+        assert of_groups(state.scale).sum() == pytest.approx(2.0)
         assert (state.scale >= 0).all()
         assert (np.diff(state.objective) <= 0).all()
     assert states[-1].objective[-1] < 0.95 * states[-1].objective[0]
-    assert set(np.argsort(of_units(states[-1].scale))[-2:]) == {1, 2}
+    assert set(np.argsort(of_groups(states[-1].scale))[-2:]) == {1, 2}
 
 
 @LOSSES
@@ -207,7 +207,7 @@ def test_the_projected_descent_keeps_a_groups_columns_at_one_scale(loss):
         engine, goal = problem.training, TrainingLoss(1e-3, loss)
         states = list(problem.descend_scales(engine, goal, problem.scale, max_iter=25, tol=1e-8))
         for state in states:
-            assert of_units(state.scale).sum() == pytest.approx(2.0)
+            assert of_groups(state.scale).sum() == pytest.approx(2.0)
         last = states[-1].scale
         W = last[:, None] * problem.E
         start = problem.at_constant()
@@ -216,7 +216,7 @@ def test_the_projected_descent_keeps_a_groups_columns_at_one_scale(loss):
     assert min(values) == pytest.approx(values[-1], rel=1e-3)
     assert values[-1] < 0.9 * values[0]
     assert again.value == pytest.approx(values[-1], rel=1e-5)
-    assert set(np.argsort(of_units(last))[-2:]) == {1, 2}
+    assert set(np.argsort(of_groups(last))[-2:]) == {1, 2}
 
 
 def test_the_projected_descent_ends_where_a_long_projected_gradient_ends():
@@ -229,15 +229,15 @@ def test_the_projected_descent_ends_where_a_long_projected_gradient_ends():
             W = x[groups][:, None] * E[:6]
             e = goal.evaluate(engine, W, b, columns, problem.at_constant())
             slope = np.sum(goal.slopes(engine, e, W, b, columns)[0] * E[:6], axis=1)
-            total = np.array([slope[groups == unit].sum() for unit in range(4)])
+            total = np.array([slope[groups == group].sum() for group in range(4)])
             x = project_simplex(x - 0.1 * total, 2.0)
     assert state.objective[-1] == pytest.approx(e.value, rel=1e-4)
-    np.testing.assert_allclose(of_units(state.scale), x, atol=0.02)
+    np.testing.assert_allclose(of_groups(state.scale), x, atol=0.02)
 
 
 @LOSSES
 def test_groups_of_one_column_are_no_groups(loss):
-    alone = np.array([5, 0, 3, 1, 6, 2, 4])  # units of one column, in another order
+    alone = np.array([5, 0, 3, 1, 6, 2, 4])  # groups of one column, in another order
     ends = []
     for groups in (np.arange(7), alone):
         with prepared(loss, groups) as problem:
@@ -272,14 +272,14 @@ def test_the_slope_of_a_shared_scale_agrees_with_differences(objective):
 def test_shared_scales_descend_and_drop_whole_groups():
     columns = np.array([1, 2, 3, 4, 5])
     with prepared(SQUARED) as problem:
-        unit = problem.groups.positions(columns)
-        point = Scales(np.full(3, 0.5), problem.E[columns], problem.b, unit)
+        group = problem.groups.positions(columns)
+        point = Scales(np.full(3, 0.5), problem.E[columns], problem.b, group)
         found = descend(
             problem.training,
             TrainingLoss(1e-3),
             point,
             columns,
-            start=problem.at_constant(),
+            near=problem.at_constant(),
             max_iter=20,
             tol=1e-8,
         )
@@ -299,8 +299,8 @@ def test_shared_scales_descend_and_drop_whole_groups():
 def eliminated():
     with prepared(SQUARED, validation=0.2) as problem:
         columns = problem.usable
-        unit = problem.groups.positions(columns)
-        point = Scales(np.full(4, 0.5), problem.E[columns], problem.b, unit)
+        group = problem.groups.positions(columns)
+        point = Scales(np.full(4, 0.5), problem.E[columns], problem.b, group)
         search = search_of(problem, effort=Effort(10, 1e-6), n_variables=2)
         start = Start("scales", columns, point, problem.at_constant())
         first = descend_penalties(search, start, np.array([1e-2, 1e-3, 1e-4]), SQUARED)
@@ -311,8 +311,8 @@ def test_groups_leave_as_a_whole(eliminated):
     _, models = eliminated
     assert models[0].columns.size == 6
     for model in models:
-        for unit in range(4):
-            members = np.flatnonzero(GROUPS[:6] == unit)
+        for group in range(4):
+            members = np.flatnonzero(GROUPS[:6] == group)
             assert np.isin(members, model.columns).sum() in (0, members.size)
     assert models[-1].columns.tolist() == [*PAIR, SINGLE]
 
@@ -351,12 +351,12 @@ def test_a_fit_keeps_a_group_whole_and_says_so(settings):
     model = SRFFRegressor(**QUICK, groups=GROUPS, budget=2.0, **settings).fit(X, y)
     support = model.get_support()
     assert support[[*PAIR, SINGLE]].all()
-    for unit in range(4):
-        assert np.unique(support[unit == GROUPS]).size == 1  # the column that does not vary too
+    for group in range(4):
+        assert np.unique(support[group == GROUPS]).size == 1  # the column that does not vary too
     if not settings:
         assert np.flatnonzero(support).tolist() == [*PAIR, SINGLE]
     else:
-        each = [np.unique(model.scale_[unit == GROUPS]) for unit in range(4)]
+        each = [np.unique(model.scale_[group == GROUPS]) for group in range(4)]
         assert np.concatenate(each).sum() == pytest.approx(2.0)  # each group counts once
 
 

@@ -380,10 +380,10 @@ def test_comparisons_of_models_are_of_the_losses_of_rows(rng, loss, weight):
 
 
 @each()
-def test_the_columns_of_a_unit_are_shuffled_together(rng, loss, weight):
+def test_the_columns_of_a_group_are_shuffled_together(rng, loss, weight):
     X, Y = rng.standard_normal((ROWS, N_FEATURES)), targets(loss, rng)
     model = model_of(loss, Y)
-    units = [np.array([1]), np.array([0, 2])]  # positions among the model's columns
+    groups = [np.array([1]), np.array([0, 2])]  # positions among the model's columns
     w = np.ones(ROWS) if weight is None else weight
 
     def rows_of(X):
@@ -391,11 +391,11 @@ def test_the_columns_of_a_unit_are_shuffled_together(rng, loss, weight):
         return loss.value(Y, Z @ model.a + model.c)
 
     with engine_of(Y, X, weight, rows=ROWS) as engine:
-        rise, error = engine.permutation_loss(loss, model, units)
+        rise, error = engine.permutation_loss(loss, model, groups)
     order = np.random.RandomState(ROWS).permutation(ROWS)
-    for unit, found, spread in zip(units, rise, error, strict=True):
+    for group, found, spread in zip(groups, rise, error, strict=True):
         moved = X.copy()
-        moved[:, COLUMNS[unit]] = X[order][:, COLUMNS[unit]]
+        moved[:, COLUMNS[group]] = X[order][:, COLUMNS[group]]
         delta = rows_of(moved) - rows_of(X)
         average = np.average(delta, weights=w)
         assert found == pytest.approx(average)

@@ -51,7 +51,7 @@ def test_a_dotted_name_of_a_page_is_in_the_package(page):
 def test_a_name_that_is_nowhere_does_not_resolve():
     assert resolves("core.features.random_features")
     assert not resolves("core.features.random_fourier")
-    assert not resolves("automatic.smallest")
+    assert not resolves("selection.compare.smallest")
 
 
 ROLE = re.compile(r":(?:mod|func|class|meth|attr):`~?(srff\.[\w.]+)`")

@@ -312,7 +312,7 @@ def test_each_parametrisation_descends_for_these_losses_too(name, kind):
             TrainingLoss(1e-3, loss),
             point,
             THREE,
-            start=begin(point, Y),
+            near=begin(point, Y),
             max_iter=10,
             tol=1e-6,
         )

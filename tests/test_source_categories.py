@@ -15,17 +15,12 @@ from srff.data.encoding.frames import coded, learn_levels
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
 from srff.data.first_pass import first_pass
-from srff.data.sources import (
-    ArraySource,
-    BlockSource,
-    TableSource,
-    as_source,
-    learn_facts,
-    source_encoding,
-)
+from srff.data.sources import ArraySource, BlockSource, TableSource, as_source
 from srff.data.sources import learning as learning_module
 from srff.data.sources import piece_facts as pieces_module
 from srff.data.sources.base import all_rows_if_few
+from srff.data.sources.facts import source_encoding
+from srff.data.sources.learning import learn_facts
 from srff.data.sources.table_file import RowGroup
 from srff.data.split import key_multipliers
 

@@ -11,14 +11,15 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from srff import SRFFRegressor
-from srff.data import dataset as layouts
+from srff.data import dataset
 from srff.data.engines import Remainder, StreamEngine, stream
 from srff.data.engines.blocks import Standardisation
 from srff.data.engines.plan import BlockPlan
 from srff.data.first_pass import first_pass
 from srff.data.moments import merged, moments
 from srff.data.scaling import Standardise
-from srff.data.sources import ArraySource, BlockSource, TableSource, arrays, learn_facts
+from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
+from srff.data.sources.learning import learn_facts
 from srff.data.sources.table_file import TextAmongNumbers
 from srff.data.sources.tables import open_table
 from srff.data.split import highest, key_multipliers, row_keys
@@ -40,9 +41,9 @@ def table(X, y):
 @pytest.fixture
 def short(monkeypatch):
     """Small enough limits that a few hundred rows are a stream."""
-    monkeypatch.setattr(layouts, "STREAM_ROWS", 300)
-    monkeypatch.setattr(layouts, "SAMPLE_ROWS", 400)
-    monkeypatch.setattr(layouts, "VALIDATION_ROWS", 150)
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 300)
+    monkeypatch.setattr(dataset, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(dataset, "VALIDATION_ROWS", 150)
     monkeypatch.setattr(arrays, "PIECE_ROWS", 128)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.core.bandwidth import neighbour_sigma
-from srff.data.moments import center_and_spread
+from srff.data.moments import center_and_spread, moments
 from srff.data.split import key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 
@@ -108,10 +108,10 @@ def test_standardisation_of_any_magnitude(magnitude):
 def test_weights_are_repetitions_in_the_standardisation():
     rng = np.random.RandomState(0)
     X, counts = rng.standard_normal((100, 2)), rng.randint(1, 5, 100)
-    left = center_and_spread(X, counts.astype(float))
-    right = center_and_spread(np.repeat(X, counts, axis=0))
-    for one, other in zip(left, right, strict=True):
+    left, right = moments(X, counts.astype(float)), moments(np.repeat(X, counts, axis=0))
+    for one, other in zip(left.standard(), right.standard(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_array_equal(left.varies, right.varies)
 
 
 def test_a_constant_column_does_not_vary_and_divides_by_one():

@@ -19,6 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,12 +176,11 @@ class Stages:
 
 def search_on_all_rows() -> None:
     """Raise the numbers of rows that the default search is limited to."""
-    import srff.selection.recipe as recipe
+    from srff import SRFFRegressor
+    from srff.selection.config import CONFIG
 
-    for name in ("SEARCH_ROWS", "REFINE_ROWS"):
-        if not hasattr(recipe, name):
-            raise AttributeError(f"{recipe.__name__} has no {name}.")
-        setattr(recipe, name, 10**9)
+    every = 10**9
+    SRFFRegressor.selection_config = replace(CONFIG, search_rows=every, refine_rows=every)
 
 
 def ready(device: str) -> None:

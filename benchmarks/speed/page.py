@@ -119,7 +119,7 @@ as srff does. "of the mean": RMSE as a share of the RMSE of the mean.
 ## Samples or all rows
 
 The default searches on samples of the rows; here it is beside the same fit that searches on all of
-them (`SEARCH_ROWS` and `REFINE_ROWS` of `srff.selection.recipe` raised). Mean and standard
+them (`search_rows` and `refine_rows` of `selection.config.Config` raised). Mean and standard
 deviation over seeds.
 
 {equivalence}

@@ -36,8 +36,7 @@ ENGINE = {
     "marginal_statistics": "screen",
     "pair_statistics": "screen",
 }
-SOLVES = ("ridge", "ridge_path", "largest_eigenvalue", "evidence_alpha")
-OBJECTIVES = ("TrainingLoss", "Evidence")
+SOLVES = ("ridge", "ridge_path", "largest_eigenvalue", "training_loss")
 
 
 class Clock:
@@ -68,25 +67,24 @@ class Clock:
     def install(self) -> None:
         """Time the functions of srff, wherever they are known by name."""
         from srff import SRFFRegressor  # and all that the estimator stands on
-        from srff.core import newton, objectives
+        from srff.core import coefficients, newton, objectives
         from srff.core.engine import Engine
-        from srff.data.problem import View
+        from srff.data.scaled import ScaledData
         from srff.estimators.base import RandomFeatureModel
 
         for name, group in ENGINE.items():
             which = functools.partial(self._group, group)
             setattr(Engine, name, self.timed(which, getattr(Engine, name)))
         RandomFeatureModel._prepare = self.timed("preparation", RandomFeatureModel._prepare)
-        View.training = self.timed("preparation", View.training)
-        View.statistics_of_all_rows = self._last_pass(View.statistics_of_all_rows)
-        View.validation = property(self.timed("preparation", self._noting(View.validation.fget)))
+        ScaledData.training = self.timed("preparation", ScaledData.training)
+        ScaledData.statistics_of_all_rows = self._last_pass(ScaledData.statistics_of_all_rows)
+        noting = self._noting(ScaledData.validation.fget)
+        ScaledData.validation = property(self.timed("preparation", noting))
         assert SRFFRegressor
-        for name in SOLVES:
-            replace(getattr(objectives, name), self.timed("solves", getattr(objectives, name)))
-        replace(newton.newton, self.timed("solves", newton.newton))
-        for objective in OBJECTIVES:
-            kind = getattr(objectives, objective)
-            kind.of = self.timed("solves", kind.of)
+        solves = [getattr(coefficients, name) for name in SOLVES]
+        for function in (*solves, objectives.evidence_alpha, newton.newton):
+            replace(function, self.timed("solves", function))
+        objectives.Evidence.of = self.timed("solves", objectives.Evidence.of)
 
     def _group(self, group: str, engine: Any, *args: Any) -> str:
         """The group of a pass: all passes over validation rows are one."""
@@ -108,8 +106,8 @@ class Clock:
     def _noting(self, validation: Callable) -> Callable:
         """The engine of the validation rows, noted as such."""
 
-        def run(view: Any) -> Any:
-            engine = validation(view)
+        def run(data: Any) -> Any:
+            engine = validation(data)
             self._held.add(id(engine))
             return engine
 

@@ -132,7 +132,7 @@ def _order(key: tuple[str, int, int, str]) -> tuple:
 
 
 def stage_table(rows: Sequence[Row]) -> str:
-    """Seconds of each stage of the automatic fits."""
+    """Seconds of each stage of the default fits."""
     chosen = [row for row in good(rows) if row["D"] == "auto"]
     stages = list(dict.fromkeys(stage for row in chosen for stage in details(row)))
     lines = []

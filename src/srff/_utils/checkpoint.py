@@ -93,7 +93,7 @@ class Checkpoint(Resource):
 
 
 class FolderCheckpoint(Checkpoint):
-    """The journal of a folder.
+    """Steps kept in a folder.
 
     ``identity`` are the parameters, by their names, that a fit's result depends on.  A folder of
     another fit, of another version or with a damaged file is refused.
@@ -321,12 +321,3 @@ def digest(*arrays: np.ndarray) -> str:
 
 NO_CHECKPOINT = Checkpoint()
 """For a fit without a checkpoint."""
-
-__all__ = [
-    "NO_CHECKPOINT",
-    "Checkpoint",
-    "CheckpointError",
-    "FolderCheckpoint",
-    "described",
-    "digest",
-]

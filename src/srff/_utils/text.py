@@ -5,6 +5,9 @@ from __future__ import annotations
 LONGEST = 400
 """Characters of a line at most: other libraries like to quote whole lines of a file."""
 
+MOST_LISTED = 8
+"""Things that a sentence names before it counts the rest."""
+
 
 def one_line(text: str, longest: int = LONGEST) -> str:
     """A text of any kind as one line that a terminal can show."""
@@ -18,8 +21,8 @@ def shown(name: object) -> str:
     return one_line(repr(name), 60)
 
 
-def listed(things: list[str], most: int = 8, last: str = "and") -> str:
+def listed(things: list[str], last: str = "and") -> str:
     """The first of some texts, and how many more there are."""
-    if len(things) > most:
-        things = [*things[:most], f"{len(things) - most} more"]
+    if len(things) > MOST_LISTED:
+        things = [*things[:MOST_LISTED], f"{len(things) - MOST_LISTED} more"]
     return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)

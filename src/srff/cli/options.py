@@ -1,4 +1,4 @@
-"""Options that several commands share, and all that ``srff fit`` can be asked."""
+"""Options that several commands share, and all that ``srff fit`` and ``srff predict`` take."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
+STDOUT = "-"
+"""What stands for standard output in the place of a file."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Json = Annotated[
@@ -158,3 +161,43 @@ class FitRequest:
         if self.checkpoint is None:
             return "Stopped; nothing was written."
         return f"Stopped; the same command goes on from {self.checkpoint}."
+
+
+class MissingInputs(StrEnum):
+    """What to do where values are missing that a model was not fitted to fill in."""
+
+    error = "error"
+    empty = "empty"
+
+
+PredictionsOut = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="A .csv, .parquet, .arrow or .feather file; - for csv on standard output.",
+    ),
+]
+Proba = Annotated[bool, typer.Option("--proba", help="Write the probability of each class too.")]
+MissingInputsOption = Annotated[
+    MissingInputs,
+    typer.Option(
+        help="Refuse missing values that the model was not fitted to fill in, or leave the "
+        "predictions of their rows empty (NaN in csv)."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """What ``srff predict`` was asked for."""
+
+    model: Path
+    table: str
+    out: str
+    proba: bool
+    missing: MissingInputs
+    as_json: bool
+    force: bool
+    quiet: bool

@@ -9,15 +9,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from srff._utils.text import listed, shown
 from srff.cli.errors import Refusal, WrongUse, plain_errors, say
-from srff.cli.options import Debug, Force, Json, Quiet, TablePath
+from srff.cli.options import (
+    STDOUT,
+    Debug,
+    Force,
+    Json,
+    MissingInputs,
+    MissingInputsOption,
+    PredictionsOut,
+    PredictRequest,
+    Proba,
+    Quiet,
+    TablePath,
+)
 from srff.cli.report import Model, loaded
 
 if TYPE_CHECKING:
@@ -28,38 +37,14 @@ if TYPE_CHECKING:
 
 COLUMN = "prediction"
 CHANCE = "probability"
-STDOUT = "-"
-
-
-class Missing(StrEnum):
-    """What to do where values are missing."""
-
-    error = "error"
-    empty = "empty"
 
 
 def predict(
     model: Model,
     table: TablePath,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="A .csv, .parquet, .arrow or .feather file; - for csv on standard output.",
-        ),
-    ] = STDOUT,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Write the probability of each class too.")
-    ] = False,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="Refuse missing values that the model was not fitted to fill in, or leave the "
-            "predictions of their rows empty (NaN in csv)."
-        ),
-    ] = Missing.error,
+    out: PredictionsOut = STDOUT,
+    proba: Proba = False,
+    missing: MissingInputsOption = MissingInputs.error,
     as_json: Json = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -81,50 +66,75 @@ def predict(
 
       cat new.csv | srff predict model.srff - > predictions.csv
     """
+    request = PredictRequest(model, table, out, proba, missing, as_json, force, quiet)
     with plain_errors(debug, quiet=quiet):
-        from srff.cli.outputs import check_free, print_json
-        from srff.cli.rows import predictor_of
-        from srff.cli.tables import opened
-        from srff.inspect.outcome import outcome_of
-
-        begun = time.perf_counter()
-        if as_json and out == STDOUT:
-            raise WrongUse("--json needs --out FILE: standard output is for the JSON object.")
-        kind = "csv" if out == STDOUT else _kind(out)
-        if out != STDOUT:
-            check_free(Path(out), force)
-        fitted = loaded(model)
-        if proba and not outcome_of(fitted).labels:
-            raise WrongUse(f"--proba needs a model of classes; {model} is of a regression.")
-        with opened(table) as given, _destination(out, force) as path:
-            predictor = predictor_of(fitted, given)
-            columns, schema = predictor.columns, _schema(fitted, kind, proba, missing)
-            with _writer(path, kind, schema) as write:
-                n_rows, n_empty = _predict_all(given, predictor, missing, write)
-        done = {
-            "model": str(model),
-            "table": table,
-            "out": out,
-            "rows": n_rows,
-            "empty": n_empty,
-            "columns": columns,
-            "seconds": round(time.perf_counter() - begun, 3),
-        }
-        if as_json:
-            print_json(done)
-        elif not quiet and out != STDOUT:
-            empty = f", {n_empty:,} of them empty" if n_empty else ""
-            say(f"{n_rows:,} predictions{empty} in {out} ({done['seconds']:.1f} s).")
+        _run(request)
 
 
-def _kind(out: str) -> str:
+def _run(request: PredictRequest) -> None:
+    """Check what was asked for, predict batch by batch, and say what was written."""
+    from srff.cli.rows import predictor_of
+    from srff.cli.tables import opened
+
+    begun = time.perf_counter()
+    kind = _kind(request)
+    model = _model(request)
+    with opened(request.table) as table, _destination(request.out, request.force) as path:
+        predictor, schema = predictor_of(model, table), _schema(model, kind, request)
+        with _writer(path, kind, schema) as write:
+            n_rows, n_empty = _predict_all(table, predictor, request.missing, write)
+    _show(request, predictor.columns, n_rows, n_empty, round(time.perf_counter() - begun, 3))
+
+
+def _kind(request: PredictRequest) -> str:
+    """The kind of file that is written, where it may be."""
+    from srff.cli.outputs import check_free
     from srff.data.sources.files import WRITTEN_FORMATS
 
+    out = request.out
+    if out == STDOUT:
+        if request.as_json:
+            raise WrongUse("--json needs --out FILE: standard output is for the JSON object.")
+        return "csv"
     kind = WRITTEN_FORMATS.get(Path(out).suffix.lower())
     if kind is None:
         known = ", ".join(WRITTEN_FORMATS)
         raise WrongUse(f"--out {out}: unknown kind of file; known are {known}.")
+    check_free(Path(out), request.force)
     return kind
+
+
+def _model(request: PredictRequest) -> Any:
+    """The model, which must be one of classes for their probabilities."""
+    from srff.inspect.outcome import outcome_of
+
+    model = loaded(request.model)
+    if request.proba and not outcome_of(model).labels:
+        raise WrongUse(f"--proba needs a model of classes; {request.model} is of a regression.")
+    return model
+
+
+def _show(
+    request: PredictRequest, columns: list[str], n_rows: int, n_empty: int, seconds: float
+) -> None:
+    """What was done: as JSON, or in a line unless predictions went to standard output."""
+    from srff.cli.outputs import print_json
+
+    if request.as_json:
+        print_json(
+            {
+                "model": str(request.model),
+                "table": request.table,
+                "out": request.out,
+                "rows": n_rows,
+                "empty": n_empty,
+                "columns": columns,
+                "seconds": seconds,
+            }
+        )
+    elif not request.quiet and request.out != STDOUT:
+        empty = f", {n_empty:,} of them empty" if n_empty else ""
+        say(f"{n_rows:,} predictions{empty} in {request.out} ({seconds:.1f} s).")
 
 
 @contextmanager
@@ -146,7 +156,7 @@ def _destination(out: str, force: bool) -> Iterator[Path]:
 
 
 def _predict_all(
-    table: Table, predictor: Predictor, missing: Missing, write: Any
+    table: Table, predictor: Predictor, missing: MissingInputs, write: Any
 ) -> tuple[int, int]:
     """Predict batch by batch; the number of rows, and of those without a prediction."""
     import numpy as np
@@ -165,7 +175,7 @@ def _predict_all(
             for name, count in zip(columns, (~good).sum(axis=0), strict=True):
                 gaps[name] += int(count)
         n_empty += int(usable.size - usable.sum())
-        if n_empty and missing == Missing.error:
+        if n_empty and missing == MissingInputs.error:
             n_rows += X.shape[0]
             continue  # only to count
         said = predictor.outputs(X[usable])
@@ -180,7 +190,7 @@ def _predict_all(
         whole[usable] = said
         write(whole)
         n_rows += X.shape[0]
-    if n_empty and missing == Missing.error:
+    if n_empty and missing == MissingInputs.error:
         where = listed([f"{shown(name)} ({count:,})" for name, count in gaps.items() if count])
         raise Refusal(
             f"{table.label}: missing or infinite values among {n_rows:,} rows in {where}; "
@@ -197,7 +207,7 @@ class Schema:
     made: Callable[[np.ndarray], list[Any]]
 
 
-def _schema(model: Any, kind: str, proba: bool, missing: Missing) -> Schema:
+def _schema(model: Any, kind: str, request: PredictRequest) -> Schema:
     """A column for each target; or one of classes, and their probabilities if wanted."""
     import numpy as np
     import pyarrow as pa
@@ -215,10 +225,10 @@ def _schema(model: Any, kind: str, proba: bool, missing: Missing) -> Schema:
             lambda Y: [pa.array(y, from_pandas=empty) for y in Y.T],
         )
     labels = pa.array(classes)
-    if not empty and missing == Missing.empty:
+    if not empty and request.missing == MissingInputs.empty:
         labels = pa.array([_text(label) for label in classes] + ["NaN"])
     columns = [(COLUMN, labels.type)]
-    if proba:
+    if request.proba:
         columns += [(f"{CHANCE}_{_text(label)}", pa.float64()) for label in classes]
 
     def made(P: np.ndarray) -> list[Any]:
@@ -228,7 +238,8 @@ def _schema(model: Any, kind: str, proba: bool, missing: Missing) -> Schema:
             said = labels.take(pa.array(np.where(none, len(classes), code)))
         else:
             said = labels.take(pa.array(code, mask=none))
-        return [said, *(pa.array(p, from_pandas=empty) for p in P.T)] if proba else [said]
+        chances = P.T if request.proba else ()
+        return [said, *(pa.array(p, from_pandas=empty) for p in chances)]
 
     return Schema(columns, made)
 

@@ -10,8 +10,8 @@ def neighbour_sigma(X: np.ndarray, n_neighbors: int = 20) -> float:
     """Median of the Euclidean distances from each row of ``X`` to its nearest neighbours.
 
     The value depends strongly on the number of rows (more rows, nearer neighbours), so the rows are
-    the caller's choice: the estimators take ``sigma_rows`` of them, 1,000 unless told otherwise.
-    With fewer rows than neighbours, all other rows are neighbours.
+    the caller's choice: the estimators take 1,000 of them.  With fewer rows than neighbours, all
+    other rows are neighbours.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from srff.core.parametrisations import Frequencies
 
 @dataclass(frozen=True)
 class Member:
-    """One set of random features with its coefficients; a model is a weighted mean of such."""
+    """One set of random features with its coefficients; a candidate is a weighted mean of such."""
 
     W: np.ndarray
     b: np.ndarray
@@ -58,12 +58,16 @@ class Candidate:
         return self.members[0].coef, self.members[0].constant
 
     def strength(self) -> np.ndarray:
-        """How much each column is used, at the point where the model stands."""
+        """How much each column is used, at the point where the candidate stands."""
         assert self.point is not None
         return self.point.strength()
 
     def expansion(self) -> Expansion:
-        """All members as one set of features: ``sqrt(2/D)`` is of the number of all."""
+        """All members as one set of features.
+
+        Their sum has ``sqrt(2 / D)`` of the number ``D`` of all, a member of its own ``D_m``: its
+        coefficients are multiplied by ``share sqrt(D / D_m)``.
+        """
         total = sum(m.b.size for m in self.members)
         return Expansion(
             self.columns,
@@ -74,9 +78,9 @@ class Candidate:
         )
 
     def scale(self) -> np.ndarray:
-        """How fast the model varies along each column: see the user's documentation.
+        """How fast the candidate varies along each column: ``scale_`` of an estimator.
 
-        The scales themselves where the model has such; else the root mean square of the
+        The scales themselves where it has such; else the root mean square of the
         frequencies, each counted by the square of its coefficient.
         """
         if self.kind == "scales" and self.point is not None:
@@ -88,20 +92,21 @@ class Candidate:
         return np.sqrt(p.W**2 @ energy)
 
 
-def best_of(models: list[Candidate]) -> Candidate:
-    """The model of the lowest validation error, the first of equals."""
-    return min(models, key=lambda m: m.validation_error)
+def best_of(candidates: list[Candidate]) -> Candidate:
+    """The candidate of the lowest validation error, the first of equals."""
+    return min(candidates, key=lambda c: c.validation_error)
 
 
 def constant_candidate(
     transform: str, validation: Engine, loss: Loss, constant: np.ndarray
 ) -> Candidate:
-    """The model that is the same everywhere and reads nothing."""
+    """The candidate that predicts ``constant`` (outputs) everywhere and reads no column."""
     member = Member(np.zeros((0, 1)), np.zeros(1), np.inf, np.zeros((1, constant.size)), constant)
-    model = Candidate("mean", transform, np.zeros(0, dtype=np.intp), (member,), loss)
-    return validated(model, validation)
+    constant_model = Candidate("mean", transform, np.zeros(0, dtype=np.intp), (member,), loss)
+    return validated(constant_model, validation)
 
 
-def validated(model: Candidate, validation: Engine) -> Candidate:
-    """The model with its error on the validation rows."""
-    return replace(model, validation_error=validation.loss(model.loss, model.expansion()))
+def validated(candidate: Candidate, validation: Engine) -> Candidate:
+    """The candidate with its error on the validation rows."""
+    error = validation.loss(candidate.loss, candidate.expansion())
+    return replace(candidate, validation_error=error)

@@ -99,30 +99,15 @@ def decreasing(alphas: np.ndarray) -> np.ndarray:
 class Solver(Protocol):
     """How the coefficients of a loss are found; ``near`` are some near the best, perhaps."""
 
-    def solve(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alpha: float,
-        near: Coefficients,
-    ) -> Evaluation:
+    def solve(self, engine: Engine, waves: Waves, alpha: float, near: Coefficients) -> Evaluation:
         """``min J`` over the coefficients at one penalty."""
 
     def path(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alphas: np.ndarray,
-        near: Coefficients,
+        self, engine: Engine, waves: Waves, alphas: np.ndarray, near: Coefficients
     ) -> list[Evaluation]:
         """The same for several falling penalties at one set of frequencies."""
 
-    def errors(
-        self,
-        rows: Engine,
-        waves: Waves,
-        each: list[Coefficients],
-    ) -> list[float]:
+    def errors(self, rows: Engine, waves: Waves, each: list[Coefficients]) -> list[float]:
         """The mean losses on other rows of several coefficients at these frequencies."""
 
 
@@ -132,22 +117,12 @@ class RidgeSolver:
 
     loss: Squared
 
-    def solve(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alpha: float,
-        near: Coefficients,
-    ) -> Evaluation:
+    def solve(self, engine: Engine, waves: Waves, alpha: float, near: Coefficients) -> Evaluation:
         """The ridge solution."""
         return training_loss(engine.statistics(*waves, self.loss), alpha)
 
     def path(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alphas: np.ndarray,
-        near: Coefficients,
+        self, engine: Engine, waves: Waves, alphas: np.ndarray, near: Coefficients
     ) -> list[Evaluation]:
         """All from one eigendecomposition."""
         S = engine.statistics(*waves, self.loss)
@@ -156,12 +131,7 @@ class RidgeSolver:
             for a, alpha in zip(ridge_path(S, alphas), alphas, strict=True)
         ]
 
-    def errors(
-        self,
-        rows: Engine,
-        waves: Waves,
-        each: list[Coefficients],
-    ) -> list[float]:
+    def errors(self, rows: Engine, waves: Waves, each: list[Coefficients]) -> list[float]:
         """From the statistics of those rows."""
         V = rows.statistics(*waves, self.loss)
         return [max(squared_loss(V, a), 0.0) for a, _ in each]
@@ -173,23 +143,13 @@ class NewtonSolver:
 
     loss: Loss
 
-    def solve(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alpha: float,
-        near: Coefficients,
-    ) -> Evaluation:
+    def solve(self, engine: Engine, waves: Waves, alpha: float, near: Coefficients) -> Evaluation:
         """Newton's steps from ``near``."""
         found = newton(engine, self.loss, alpha, *waves, near)
         return Evaluation(found.value, found.a, found.c, found.loss, 1 / engine.n)
 
     def path(
-        self,
-        engine: Engine,
-        waves: Waves,
-        alphas: np.ndarray,
-        near: Coefficients,
+        self, engine: Engine, waves: Waves, alphas: np.ndarray, near: Coefficients
     ) -> list[Evaluation]:
         """One solve after the other."""
         found: list[Evaluation] = []
@@ -199,12 +159,7 @@ class NewtonSolver:
             found.append(e)
         return found
 
-    def errors(
-        self,
-        rows: Engine,
-        waves: Waves,
-        each: list[Coefficients],
-    ) -> list[float]:
+    def errors(self, rows: Engine, waves: Waves, each: list[Coefficients]) -> list[float]:
         """A pass for each."""
         W, b, columns = waves
         return [rows.loss(self.loss, Expansion(columns, W, b, *given)) for given in each]

@@ -39,7 +39,7 @@ def descend(
     point: Frequencies,
     columns: np.ndarray,
     *,
-    start: Coefficients,
+    near: Coefficients,
     max_iter: int,
     tol: float,
     tick: Callable[[], None] = lambda: None,
@@ -47,6 +47,9 @@ def descend(
 ) -> Descent:
     """L-BFGS from ``point``; stops when the objective's relative decrease is below ``tol``.
 
+    ``columns`` are those that the rows of ``W`` belong to, ``near`` coefficients to solve from at
+    the first point; each further solve begins at the last one's.  ``tick`` is called at each
+    evaluation.
     With ``at_alpha``, which makes the objective of a penalty, ``log alpha`` is one more coordinate.
     """
     values: list[float] = []
@@ -58,9 +61,9 @@ def descend(
         return point.at(vector[:-1]), at_alpha(float(np.exp(vector[-1])))
 
     def evaluate(vector: np.ndarray) -> Evaluation:
-        near = start if last is None else (last[1].coef, last[1].constant)
+        begin = near if last is None else (last[1].coef, last[1].constant)
         there, goal = at(vector)
-        return goal.evaluate(engine, there.W, there.b, columns, near)
+        return goal.evaluate(engine, there.W, there.b, columns, begin)
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last

@@ -130,19 +130,19 @@ class Engine(Resource, ABC):
     def permutation_loss(
         self, loss: Loss, model: Expansion, groups: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How much the model's loss rises when a unit's columns are shuffled within blocks.
+        """How much the model's loss rises when the columns of a group are shuffled within blocks.
 
-        Units are positions among the model's columns.  Means over rows and their standard errors.
+        A group is positions among the model's columns.  Means over rows and their standard errors.
         """
-        plain = tuple(tuple(unit.tolist()) for unit in groups)
+        plain = tuple(tuple(group.tolist()) for group in groups)
         one, two = self._sum(features.permutation_loss, *self._arguments(loss, model), plain)
         return self._mean_and_error(one, two)
 
     def blend_losses(
-        self, loss: Loss, shares: np.ndarray, predictions: list[Expansion]
+        self, loss: Loss, shares: np.ndarray, expansions: list[Expansion]
     ) -> np.ndarray:
         """Mean losses of weighted means of models, one for each row of ``shares``."""
-        models = [self._model(prediction) for prediction in predictions]
+        models = [self._model(expansion) for expansion in expansions]
         (values,) = self._sum(features.blend_losses, None, loss, shares, *models)
         return values / self.n
 

@@ -279,7 +279,7 @@ def permutation_loss(
     c: Array,
     groups: tuple[tuple[int, ...], ...],
 ) -> tuple[Array, Array]:
-    """For each unit of inputs, sums over rows of the rise in the loss when it is shuffled.
+    """For each group of inputs, sums over rows of the rise in the loss when it is shuffled.
 
     All columns are shuffled by the same permutation of the block's rows, one for each number of
     rows.  Returns the sums and the sums of squares.
@@ -293,12 +293,12 @@ def permutation_loss(
     def values(T: Array) -> Array:
         return loss.value(Y, (xp.cos(T) @ a) * amplitude + c)
 
-    def shifted(unit: tuple[int, ...]) -> Array:
-        return T + sum(moved[:, s : s + 1] * V[s : s + 1, :] for s in unit)
+    def shifted(group: tuple[int, ...]) -> Array:
+        return T + sum(moved[:, s : s + 1] * V[s : s + 1, :] for s in group)
 
     plain = values(T)
     moved = xp.take(X, order, axis=0) - X
-    delta = xp.stack([values(shifted(unit)) - plain for unit in groups], axis=1)
+    delta = xp.stack([values(shifted(group)) - plain for group in groups], axis=1)
     weighted = delta if weight is None else delta * weight[:, None]
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Groups:
-    """What is selected: each unit is one column, or several that stay together.
+    """What is selected: each group is one column, or several that stay together.
 
-    ``of[s]`` is the number of column s's unit.
+    ``of[s]`` is the number of column s's group.
     """
 
     of: np.ndarray
@@ -26,57 +26,57 @@ class Groups:
 
     @property
     def trivial(self) -> bool:
-        """Whether every column is a unit."""
+        """Whether every column is a group of its own."""
         return bool(np.array_equal(self.of, np.arange(self.of.size)))
 
     def count(self, columns: np.ndarray) -> int:
-        """Units that some columns belong to."""
+        """The number of groups that some columns belong to."""
         return int(columns.size if self.trivial else np.unique(self.of[columns]).size)
 
     def among(self, columns: np.ndarray) -> list[np.ndarray]:
-        """For each unit of some columns their positions among these, in the order of the units."""
+        """For each group of some columns their positions among these, in the order of groups."""
         if self.trivial:
             return [np.array([k]) for k in range(columns.size)]
         labels = self.of[columns]
-        return [np.flatnonzero(labels == unit) for unit in np.unique(labels)]
+        return [np.flatnonzero(labels == group) for group in np.unique(labels)]
 
     def completed(self, columns: np.ndarray, usable: np.ndarray) -> np.ndarray:
-        """Those of the usable columns that share a unit with some columns, in order."""
+        """Those of the usable columns that share a group with some columns, in order."""
         if self.trivial:
             return np.sort(columns)
         return usable[np.isin(self.of[usable], self.of[columns])]
 
     def total(self, columns: np.ndarray, values: np.ndarray) -> float:
-        """The sum over the units of some columns of the root mean squares of their values."""
+        """The sum over the groups of some columns of the root mean squares of their values."""
         if self.trivial:
             return float(values.sum())
         parts = self.among(columns)
         return float(sum(np.sqrt(np.mean(values[part] ** 2)) for part in parts))
 
     def positions(self, columns: np.ndarray) -> np.ndarray | None:
-        """For each of some columns the position of its unit among theirs; None if trivial."""
+        """For each of some columns the position of its group among theirs; None if trivial."""
         if self.trivial:
             return None
         return np.unique(self.of[columns], return_inverse=True)[1]
 
 
-def shared(values: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
-    """The sums over the columns of each unit; ``unit`` as from :meth:`Groups.positions`."""
-    if unit is None:
+def shared(values: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+    """The sums over the columns of each group; ``group`` as from :meth:`Groups.positions`."""
+    if group is None:
         return values
-    return np.bincount(unit, weights=values, minlength=int(unit.max(initial=-1)) + 1)
+    return np.bincount(group, weights=values, minlength=int(group.max(initial=-1)) + 1)
 
 
-def first_of_each(values: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
-    """The value of each unit's first column."""
-    if unit is None:
+def first_of_each(values: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+    """The value of each group's first column."""
+    if group is None:
         return values
-    return values[np.unique(unit, return_index=True)[1]]
+    return values[np.unique(group, return_index=True)[1]]
 
 
-def each_column(values: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
-    """The value of its unit for each column."""
-    return values if unit is None else values[unit]
+def each_column(values: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+    """The value of its group for each column."""
+    return values if group is None else values[group]
 
 
 def parse_groups(groups: Any, n_features: int, names: Any = None) -> np.ndarray:

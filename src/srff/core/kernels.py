@@ -18,6 +18,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy import special
 
+HIGHEST_ORDER = 3
+"""Most directions of a feature of low order: main effects, interactions of two and of three."""
+
 Sampler = Callable[[np.random.RandomState, tuple[int, int]], np.ndarray]
 
 
@@ -123,17 +126,15 @@ KERNELS: dict[str, Kernel] = {
 }
 
 
-def low_order(
-    kernel: Kernel, rng: np.random.RandomState, size: tuple[int, int], most: int = 3
-) -> np.ndarray:
-    """Draws of a kernel's spectral measure of which each column keeps one to ``most`` entries.
+def low_order(kernel: Kernel, rng: np.random.RandomState, size: tuple[int, int]) -> np.ndarray:
+    """Draws of a kernel's spectral measure of which each column keeps one, two or three entries.
 
     Orders are equally frequent, the entries of a column equally likely; a column of m entries is
     divided by the root of m, so that its length does not depend on m.
     """
     rows, columns = size
     E = kernel.sample(rng, size)
-    order = rng.randint(1, min(most, rows) + 1, size=columns)
+    order = rng.randint(1, min(HIGHEST_ORDER, rows) + 1, size=columns)
     rank = np.argsort(np.argsort(rng.uniform(size=size), axis=0), axis=0)
     return np.where(rank < order, E / np.sqrt(order), 0.0)
 

@@ -102,10 +102,10 @@ def newton(
     W: np.ndarray,
     b: np.ndarray,
     columns: np.ndarray,
-    start: tuple[np.ndarray, np.ndarray],
+    near: tuple[np.ndarray, np.ndarray],
 ) -> Solution:
-    """The minimum of ``J`` from coefficients and constants ``start``."""
-    model = Expansion(columns, W, b, *start)
+    """The minimum of ``J`` from the coefficients (D x outputs) and constants ``near``."""
+    model = Expansion(columns, W, b, *near)
     penalty = np.append(np.full(b.size, 2 * alpha), 2 * HAIR)[:, None]
     x = np.concatenate([model.a, model.c[None, :]])
 
@@ -177,8 +177,8 @@ def _factor(second: np.ndarray, penalty: np.ndarray) -> Factor:
     """The Cholesky factor of the second derivative, raised a little where it is too flat."""
     if not np.isfinite(second).all():
         raise ValueError("The weighted statistics are not finite.")
-    unit = max(float(np.trace(second)) / second.shape[0], np.finfo(float).tiny)
-    raised = 1e-10 * unit
+    mean = max(float(np.trace(second)) / second.shape[0], np.finfo(float).tiny)
+    raised = 1e-10 * mean
     while True:
         try:
             A = second + np.diag(penalty + raised)

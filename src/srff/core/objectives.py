@@ -20,7 +20,6 @@ from srff.core.coefficients import (
     quadratic_evaluation,
     solve_factored,
     solver_of,
-    training_loss,
 )
 from srff.core.engine import Engine
 from srff.core.features import Expansion, Statistics
@@ -61,10 +60,6 @@ class TrainingLoss:
     ) -> Evaluation:
         """From the statistics for a quadratic loss, by Newton's steps for another."""
         return solver_of(self.loss).solve(engine, (W, b, columns), self.alpha, near)
-
-    def of(self, statistics: Statistics) -> Evaluation:
-        """The objective of a quadratic loss."""
-        return training_loss(statistics, self.alpha)
 
     def slopes(
         self, engine: Engine, e: Evaluation, W: np.ndarray, b: np.ndarray, columns: np.ndarray

@@ -49,24 +49,24 @@ class Frequencies(Protocol):
 class Scales:
     """``W = diag(gamma) E``; the sign of a scale means nothing.
 
-    Columns that share a scale have the same number in ``unit``, the position of their ``gamma``;
+    Columns that share a scale have the same number in ``group``, the position of their ``gamma``;
     None gives each its own.
     """
 
     gamma: np.ndarray
     E: np.ndarray
     b: np.ndarray
-    unit: np.ndarray | None = None
+    group: np.ndarray | None = None
 
     @classmethod
-    def of(cls, scale: np.ndarray, E: np.ndarray, b: np.ndarray, unit: np.ndarray | None) -> Self:
-        """From a scale for each column: that of its unit is the first one's."""
-        return cls(first_of_each(scale, unit), E, b, unit)
+    def of(cls, scale: np.ndarray, E: np.ndarray, b: np.ndarray, group: np.ndarray | None) -> Self:
+        """From a scale for each column: that of its group is the first one's."""
+        return cls(first_of_each(scale, group), E, b, group)
 
     @property
     def W(self) -> np.ndarray:
         """The frequencies."""
-        return each_column(self.gamma, self.unit)[:, None] * self.E
+        return each_column(self.gamma, self.group)[:, None] * self.E
 
     def vector(self) -> np.ndarray:
         """The scales."""
@@ -78,18 +78,18 @@ class Scales:
 
     def chain(self, dW: np.ndarray, db: np.ndarray) -> np.ndarray:
         """``sum_j (dW * E)_sj``, over all columns of a scale."""
-        return shared(np.sum(dW * self.E, axis=1), self.unit)
+        return shared(np.sum(dW * self.E, axis=1), self.group)
 
     def strength(self) -> np.ndarray:
         """The size of each column's scale."""
-        return np.abs(each_column(self.gamma, self.unit))
+        return np.abs(each_column(self.gamma, self.group))
 
     def drop(self, kept: np.ndarray) -> Self:
         """The point without the other variables."""
-        if self.unit is None:
+        if self.group is None:
             return replace(self, gamma=self.gamma[kept], E=self.E[kept])
-        unit = np.unique(self.unit[kept], return_inverse=True)[1]
-        return self.of(each_column(self.gamma, self.unit)[kept], self.E[kept], self.b, unit)
+        group = np.unique(self.group[kept], return_inverse=True)[1]
+        return self.of(each_column(self.gamma, self.group)[kept], self.E[kept], self.b, group)
 
 
 @dataclass(frozen=True)

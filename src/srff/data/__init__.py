@@ -1,1 +1,1 @@
-"""Rows: where they come from, which of them train and judge, and how blocks of them are summed."""
+"""Rows: where they come from, which of them train and validate, and how blocks are summed."""

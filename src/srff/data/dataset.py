@@ -19,7 +19,7 @@ from srff.data.sources.base import all_rows_if_few
 from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 VALIDATION_ROWS = 20_000
-"""Most rows that models are judged on: enough to tell a hundredth of the error from chance."""
+"""Most rows that models are validated on: enough to tell a hundredth of the error from chance."""
 
 SAMPLE_ROWS = 50_000
 """Most rows of a stream that are held for descents on a part of the rows."""
@@ -46,7 +46,7 @@ FEW_HELD, MOST_HELD = 30, 0.4
 """With few rows more of them are held out: so many, but at most such a share."""
 
 Pair = tuple[Any, np.ndarray, np.ndarray | None]
-"""Inputs, targets and weights of rows that judge."""
+"""Inputs, targets and weights of the user's validation rows."""
 
 
 class Dataset(ABC):
@@ -66,7 +66,7 @@ class Dataset(ABC):
     n_passes: int
     """Passes over all rows that it took to get here."""
     _validation_rows: tuple[Any, ...] | None = None
-    """``X``, ``Y``, weights and indices of the rows that judge."""
+    """``X``, ``Y``, weights and indices of the validation rows."""
 
     @property
     def has_validation(self) -> bool:
@@ -74,7 +74,7 @@ class Dataset(ABC):
         return self._validation_rows is not None
 
     def validation(self, s: Standardisation, options: EngineOptions) -> Engine:
-        """The rows that judge."""
+        """The validation rows."""
         assert self._validation_rows is not None
         X, Y, weight, rows = self._validation_rows
         return make_engine(X, Y, weight, s, options, rows=rows)
@@ -130,7 +130,7 @@ class MemoryDataset(Dataset):
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
         if isinstance(validation, float) and weight is not None and shares_rows(weight):
-            # A few kinds of rows, each many times: part of each kind judges.
+            # A few kinds of rows, each many times: part of each kind validates.
             self._training = X, Y, (1 - validation) * weight
             self._validation_rows = (X, Y, validation * weight, None)
             self.refit = True
@@ -167,7 +167,7 @@ class MemoryDataset(Dataset):
 
 
 class StreamedDataset(Dataset):
-    """A source: the highest keys are the sample, the lowest judge, all are gone through again."""
+    """A source: the highest keys are the sample, the lowest validate, all are read again."""
 
     n_passes = 1
 
@@ -282,7 +282,7 @@ def array_dataset(
     n_threads: int,
     memory_limit: float | None = None,
 ) -> Dataset:
-    """The layout of arrays; many rows on a CPU as a source."""
+    """The data set of arrays; many rows on a CPU are gone through as a source."""
     if X.shape[0] > STREAM_ROWS and device == "cpu":
         source = ArraySource(X, Y, weight)
         return source_dataset(source, rng, validation, n_threads, memory_limit)
@@ -297,7 +297,7 @@ def source_dataset(
     n_threads: int,
     memory_limit: float | None = None,
 ) -> Dataset:
-    """The layout of a source; few rows are held in memory."""
+    """The data set of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
     few = all_rows_if_few(source, STREAM_ROWS)
     if few is not None:

@@ -1,8 +1,8 @@
 """One pass over all rows of a source: what standardisation, splits and samples need.
 
 Each row gets a key (see :mod:`srff.data.split`).  The rows of the highest keys are the sample that
-a search learns from, those of the lowest judge.  Both are found on the way: no more rows are held
-than are kept.
+a search learns from, those of the lowest validate.  Both are found on the way: no more rows are
+held than are kept.
 """
 
 from __future__ import annotations

@@ -38,9 +38,10 @@ class Moments:
 
 
 def moments(X: Any, weight: np.ndarray | None = None, n_threads: int = 1) -> Moments:
-    """The moments of the columns of ``X``.
+    """``mean = sum w x / sum w`` and ``spread^2 = sum w x^2 / sum w - mean^2`` of each column.
 
-    Columns are first moved to [-1, 1], so that neither 1e-200 nor 1e200 is lost when squared.
+    ``X`` is rows x d, ``weight`` has a number for each row.  Columns are first moved to [-1, 1], so
+    that neither 1e-200 nor 1e200 is lost when squared.
     """
     blocks = row_blocks(X.shape[0], X.shape[1], _BLOCK_ENTRIES)
 
@@ -71,7 +72,11 @@ def moments(X: Any, weight: np.ndarray | None = None, n_threads: int = 1) -> Mom
 
 
 def merged(parts: list[Moments]) -> Moments:
-    """The moments of all rows from those of parts of them, one after the other."""
+    """The moments of all rows from those of parts of them, one after the other.
+
+    Of two parts with shares ``p + q = 1`` of the weight: ``mean = p m_a + q m_b`` and ``spread^2 =
+    p s_a^2 + q s_b^2 + p q (m_b - m_a)^2``.
+    """
 
     def two(a: Moments, b: Moments) -> Moments:
         total = a.total + b.total
@@ -89,9 +94,7 @@ def merged(parts: list[Moments]) -> Moments:
     return reduce(two, parts)
 
 
-def center_and_spread(
-    X: Any, weight: np.ndarray | None = None, n_threads: int = 1
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, standard deviation and whether it varies, of each column."""
-    of = moments(X, weight, n_threads)
+def center_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation (one if constant) and whether it varies, of each column."""
+    of = moments(X)
     return *of.standard(), of.varies

@@ -48,7 +48,7 @@ class Standardise:
 
 @dataclass(frozen=True)
 class Quantile:
-    """Normal scores: the normal distribution's quantile at each value's rank, interpolated.
+    """Normal scores ``Phi^-1(rank / n)`` of each value, interpolated; mean zero, spread one.
 
     ``knots[s]`` are values of column s in rising order and ``scores[s]`` what they become; beyond
     the first and the last the score stays, so that outliers lose their weight.
@@ -132,8 +132,8 @@ def _normal_scores(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def needs_quantiles(X: Any, standard: Standardise) -> bool:
     """Whether any column is far from a normal one: then the quantile map is worth a try.
 
-    By the kurtosis and the skewness of a sample of rows; a uniform or a two-valued column has
-    nothing to gain.
+    By the skewness ``|mean u^3| > 1`` and the kurtosis ``mean u^4 > 6`` of the standardised columns
+    of a sample ``X`` (rows x d); a uniform or a two-valued column has nothing to gain.
     """
     U = standard(X)
     skewness = np.abs(np.mean(U**3, axis=0))

@@ -28,9 +28,9 @@ class SRFFClassifier(HostScoreMixin, ClassifierMixin, SelectingModel):
     classes, so that the scale of a variable that does not help is exactly zero.
 
     Variables are found as :class:`SRFFRegressor` finds them, with the squared loss of the classes'
-    indicators (Brier's score); the models on the variables that are left are learned, and judged,
-    by their log loss.  ``refine=None`` minimises the log loss on the simplex from the first step,
-    and ``solver="alternating"`` by the paper's Algorithm 1.
+    indicators (Brier's score); the models on the variables that are left are learned, and
+    chosen, by their log loss.  ``refine=None`` minimises the log loss on the simplex from the first
+    step, and ``solver="alternating"`` by the paper's Algorithm 1.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ default="gaussian"
         Keep so many variables (or groups), if as many vary; None keeps as few as do not cost
         accuracy.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which rows count by in fitting and judging; "balanced" gives every
-        class the same total.
+        Weights of the classes, which rows count by in fitting and validation; "balanced" gives
+        every class the same total.
     categorical_features : "from_dtype", list of names or positions, or mask, default="from_dtype"
         Columns that are categories.  By default those that a data frame has as categories, text or
         booleans.
@@ -87,11 +87,11 @@ default="gaussian"
         What becomes of NaN in inputs: an error; or the column's median, with an indicator in the
         same group where any was missing in the fit.  A missing category is a level of its own.
     validation : float, pair (X, y) or None, default=None
-        What choices are judged on: a fraction of the rows, held out by a hash of their values, or
+        What choices are made by: a fraction of the rows, held out by a hash of their values, or
         data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
         that is more, if anything is to be chosen.  Rows held out come back when the coefficients
         are solved for the last time; a pair is never learned from.  Of more than 20,000 rows a
-        sample judges.
+        sample decides.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
         "profile".

@@ -83,11 +83,11 @@ default="gaussian"
         What becomes of NaN in inputs: an error; or the column's median, with an indicator in the
         same group where any was missing in the fit.  A missing category is a level of its own.
     validation : float, pair (X, y) or None, default=None
-        What choices are judged on: a fraction of the rows, held out by a hash of their values, or
+        What choices are made by: a fraction of the rows, held out by a hash of their values, or
         data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
         that is more, if anything is to be chosen.  Rows held out come back when the coefficients
         are solved for the last time; a pair is never learned from.  Of more than 20,000 rows a
-        sample judges.
+        sample decides.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
         "profile".

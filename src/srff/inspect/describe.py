@@ -46,26 +46,26 @@ def feature_names(model: Any) -> list[str]:
 
 def n_entries(model: Any) -> int:
     """What can be selected: the variables, those of a group as one."""
-    unit = _group_numbers(model)
-    return int(model.n_features_in_ if unit is None else unit.max() + 1)
+    number = _group_numbers(model)
+    return int(model.n_features_in_ if number is None else number.max() + 1)
 
 
 def selected(model: Any) -> list[Entry]:
     """What the model uses, that of the largest scale first."""
-    known, scale, unit = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
+    known, scale, number = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
     order = [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0]
-    if unit is None:
+    if number is None:
         return [Entry(known[i], (i,), float(scale[i])) for i in order]
-    given = _group_names(model.groups, unit, getattr(model, "feature_names_in_", None))
+    given = _group_names(model.groups, number, getattr(model, "feature_names_in_", None))
     out = []
-    for u in dict.fromkeys(unit[order].tolist()):
-        columns = tuple(np.flatnonzero(unit == u).tolist())
+    for group in dict.fromkeys(number[order].tolist()):
+        columns = tuple(np.flatnonzero(number == group).tolist())
         inside = tuple(known[i] for i in columns)
         largest = float(scale[list(columns)].max())
         if len(columns) == 1:
             out.append(Entry(inside[0], columns, largest))
         else:
-            out.append(Entry(given.get(u) or _together(inside), columns, largest, inside))
+            out.append(Entry(given.get(group) or _together(inside), columns, largest, inside))
     return out
 
 
@@ -76,25 +76,25 @@ def _group_numbers(model: Any) -> np.ndarray | None:
         return None
     columns = getattr(model, "feature_names_in_", None)
     try:
-        unit = parse_groups(groups, model.n_features_in_, columns)
+        number = parse_groups(groups, model.n_features_in_, columns)
     except ValueError:
         return None  # set after the fit, for another table
-    return None if unit.max() + 1 == unit.size else unit
+    return None if number.max() + 1 == number.size else number
 
 
-def _group_names(groups: Any, unit: np.ndarray, columns: Any) -> dict[int, str]:
+def _group_names(groups: Any, number: np.ndarray, columns: Any) -> dict[int, str]:
     """The names that the user gave to groups, by their numbers."""
     if isinstance(groups, Mapping):
         where = {} if columns is None else {str(name): i for i, name in enumerate(columns)}
         firsts = [(str(name), list(group)[:1]) for name, group in groups.items()]
         return {
-            int(unit[where[c[0]] if isinstance(c[0], str) else int(c[0])]): name
+            int(number[where[c[0]] if isinstance(c[0], str) else int(c[0])]): name
             for name, c in firsts
             if c
         }
     labels = list(groups)
     if labels and all(isinstance(label, str) for label in labels):
-        return {int(u): str(label) for u, label in zip(unit, labels, strict=True)}
+        return {int(group): str(label) for group, label in zip(number, labels, strict=True)}
     return {}
 
 

@@ -30,13 +30,13 @@ RACE = ((1, 32), (2, 24), (4, 16), (8, 10), (16, 6), (32, 4), (64, 2))
 """(outer iterations, runs left after them).  See :func:`search_alternating`."""
 
 
-def alpha_grid(statistics: Statistics, n_alphas: int = N_ALPHAS, unit: float = 1.0) -> np.ndarray:
-    """Log-spaced alphas, falling from the largest eigenvalue of ``G / n``.
+def alpha_grid(statistics: Statistics, unit: float = 1.0) -> np.ndarray:
+    """The paper's number of log-spaced alphas, falling from the largest eigenvalue of ``G / n``.
 
     ``unit`` is half the curvature of the loss: one for the squared loss.
     """
     top = unit * largest_eigenvalue(statistics)
-    return top * np.logspace(0, np.log10(GRID_SPAN), n_alphas)
+    return top * np.logspace(0, np.log10(GRID_SPAN), N_ALPHAS)
 
 
 @dataclass
@@ -150,7 +150,7 @@ def _grid(problem: Problem, alphas: np.ndarray | None) -> np.ndarray:
     """The given alphas, or those of the grid at the scales that the problem starts with."""
     if alphas is not None:
         return alphas
-    grid = alpha_grid(problem.training_statistics(problem.scale), unit=problem.unit)
+    grid = alpha_grid(problem.training_statistics(problem.scale), problem.unit)
     return grid if problem.loss.quadratic else decreasing(grid)
 
 

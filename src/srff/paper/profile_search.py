@@ -21,7 +21,8 @@ ALPHA_EVERY = 10
 """Iterations of the projected descent after which alpha is set anew."""
 
 PATH_ALPHAS = np.logspace(-1, -6, 11)
-"""Penalties of a projected descent for a loss that has no evidence, as shares of the unit."""
+"""Penalties of a projected descent for a loss that has no evidence, as shares of the largest
+eigenvalue of ``G / n`` in units of the loss."""
 
 Told = Callable[[np.ndarray, int, int], None]
 """Told of the scales after each iteration, which one it was, and of how many."""
@@ -99,9 +100,9 @@ def _down_alphas(
 ) -> list[Candidate]:
     """A descent at each of a few falling alphas."""
     S = problem.training_statistics(scale)
-    unit = problem.unit * largest_eigenvalue(S)
+    top = problem.unit * largest_eigenvalue(S)
     candidates: list[Candidate] = []
-    for number, alpha in enumerate(decreasing(unit * PATH_ALPHAS)):
+    for number, alpha in enumerate(decreasing(top * PATH_ALPHAS)):
         begun, values = time.perf_counter(), []
         goal = TrainingLoss(float(alpha), problem.loss)
         for state in problem.descend_scales(

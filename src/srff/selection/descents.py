@@ -148,7 +148,7 @@ def _descended(
             objective,
             start.point,
             start.columns,
-            start=start.near,
+            near=start.near,
             max_iter=effort.max_iter,
             tol=effort.tol,
             tick=search.log.tick,

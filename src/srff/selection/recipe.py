@@ -2,17 +2,18 @@
 
 1. *Starts.*  All variables with even scales (a metric for up to 128 of them, scales for any
    number), at a few budgets; the variables that a screen of low orders finds; the scales of a
-   projected descent on the simplex where there are many variables.  Inputs as they are and, where
+   projected descent on the simplex where there are many variables.  Inputs standardised and, where
    some are far from normal, as normal scores.
 2. *Elimination* from the best start of each family, on at most 10,000 rows.
-3. *Which variables are kept.*  The smallest model that is not significantly worse than the best, by
-   a paired test of the loss on the validation rows; then one variable at a time by the same test.
-   What the residuals still depend on may come back.  No variable is kept if the model is not
+3. *Which variables are kept.*  The smallest candidate that is not significantly worse than the
+   best, by a paired test of the loss on the validation rows; then one variable at a time by the
+   same test.
+   What the residuals still depend on may come back.  No variable is kept if the candidate is not
    significantly better than the best constant.
 4. *The last model* on the variables that are left: several kinds compete.
 
-Each step has a file of its own beside this one, and every constant is in
-:mod:`srff.selection.config`.
+What a step needs is in the files beside this one: ``starts``; ``eliminate``; ``compare`` and
+``grow``; ``final``.  Every constant is in :mod:`srff.selection.config`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def find_model(
         log.stage("elimination", part, len(runners))
         of_each_size = eliminate(search, first, rivals=candidates)
         candidates += of_each_size
-        log.add(*of_each_size[1:])
+        log.add(*of_each_size[1:])  # the first is a start, noted before
 
     if request.n_variables is None:
         chosen = fewest_variables(search, candidates, n_eliminations=len(runners))
@@ -68,7 +69,11 @@ def find_model(
 def begin(
     problem: Problem, request: Request, config: Config, log: Log
 ) -> tuple[Search, list[Candidate]]:
-    """The scaling of the inputs that does best, and the first models that go on from there."""
+    """The scaling of the inputs that does best, and the first candidates that go on from there.
+
+    Each start of each scaling descends once; of the winner's scaling the best candidate of every
+    family goes on.  Candidates that are given to begin from are the only ones.
+    """
     if request.begin_from is not None:
         search = Search(problem, problem.scaled["standard"], request, config, log)
         return search, [_with_search_loss(search, request.begin_from)]
@@ -90,8 +95,8 @@ def begin(
     # Of each family the best, if it is not hopeless: the winner now may lose variables later.
     runners: dict[str, Candidate] = {}
     for search, start, first in firsts:
-        near = first.validation_error <= config.runner_error * best.validation_error
-        if search is chosen and near:
+        hopeful = first.validation_error <= config.runner_error * best.validation_error
+        if search is chosen and hopeful:
             runners.setdefault(start.family, first)
     return chosen, list(runners.values())
 
@@ -114,7 +119,12 @@ def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
 def fewest_variables(
     search: Search, candidates: list[Candidate], n_eliminations: int
 ) -> Candidate | None:
-    """The smallest model that does not cost accuracy; None if no variable helps."""
+    """The smallest candidate that does not cost accuracy; None if no variable helps.
+
+    Thin out, then let in what the residuals still depend on and thin out again, while that makes
+    a significantly better candidate.  The last test is against the best constant, which is zero for
+    the targets of the search.
+    """
     search.log.stage("one by one")
     judge = Judge(search)
     chosen = thin(search, judge, candidates)
@@ -135,7 +145,7 @@ def fewest_variables(
 
 
 def thin(search: Search, judge: Judge, candidates: list[Candidate]) -> Candidate:
-    """The smallest model not significantly worse than the best, after dropping one by one.
+    """The smallest candidate not significantly worse than the best, after dropping one by one.
 
     One of the least needed variables leaves at a time.  What is tried on the way joins the
     candidates.
@@ -159,7 +169,7 @@ def thin(search: Search, judge: Judge, candidates: list[Candidate]) -> Candidate
 
 
 def best_of_size(search: Search, candidates: list[Candidate]) -> Candidate:
-    """The best model of the size that was asked for."""
+    """The best candidate of the size that was asked for."""
     # Scales that were given to begin from may be fewer.
     reached = min(search.fewest, max(map(search.size, candidates)))
     return best_of([c for c in candidates if search.size(c) == reached])

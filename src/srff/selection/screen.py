@@ -36,8 +36,10 @@ def marginal_screen(
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each variable, minus the log p-value of its best band, and that band's frequency.
 
-    In a band the target is regressed on the waves of the variable; under independence the gain in
-    squared error, over the noise, is chi-squared with as many degrees of freedom as waves.
+    In a band the target is regressed on the m waves of the variable: with their covariances ``A``
+    (m x m, with a little on the diagonal) and ``c`` (m x q) with the targets, the gain in squared
+    error is ``tr c' A^-1 c``.  Under independence it is, over the noise of a target, chi-squared
+    with about q m degrees of freedom.  Both arrays that are returned have length d.
     """
     scores, rates = [], []
     # The target has unit variance in all.
@@ -72,7 +74,12 @@ def pair_screen(
     model: Expansion | None = None,
     loss: Squared = SQUARED,
 ) -> np.ndarray:
-    """For each variable, minus the log p-value of its best product with another variable."""
+    """For each variable, minus the log p-value of its best product with another variable.
+
+    With the waves u of one variable and v of another, less their means, ``z^2 = (sum u v y)^2 / sum
+    (u v y)^2`` is chi-squared with one degree of freedom under independence; Bonferroni for the
+    products that a variable is tried in.
+    """
     few = columns.size <= config.two_frequencies
     both = config.pair_frequencies
     frequencies = both if few else (float(np.mean(both)),)

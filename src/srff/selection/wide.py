@@ -1,7 +1,8 @@
 """The learned metric with many more features, for kernels of several tails and widths.
 
-``W = s L E diag(r)``: quasi-random normal ``E`` (k x D), a stretch ``s``, and ``r_j`` that makes
-the columns Student t, the spectral measure of a Matern kernel.
+``W = s L E diag(r)`` (k x D): ``L`` of the metric (k x k), quasi-random normal ``E`` (k x D), a
+stretch ``s``, and ``r_j = sqrt(t / chi2_j)`` that makes the columns Student t with ``t`` degrees of
+freedom, the spectral measure of a Matern kernel of smoothness ``t / 2``; ``r = 1`` is the Gaussian.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Waves:
             self._L, self._E = square_metric(around), ndtri(self._uniform[:k])
 
     def frequencies(self, tail: float, power: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """``W`` and ``b`` of a kernel, stretched by a power."""
+        """The first ``size`` of ``W`` (k x size) and ``b``; ``s`` is the stretch to a power."""
         k, uniform = self._k, self._uniform[:, :size]
         W = self._stretch**power * (self._L @ self._E[:, :size])
         if np.isfinite(tail):

@@ -9,25 +9,21 @@ from typing import Any
 import numpy as np
 
 from srff.core.engine import Engine
-from srff.data.engines.blocks import Standardisation, total_weight
+from srff.data.engines.blocks import Standardisation
 from srff.data.engines.device import DeviceEngine, rows_in_block
 from srff.data.engines.local import LocalEngine
-from srff.data.engines.plan import BlockPlan, EngineOptions, Rows, parse_memory
+from srff.data.engines.plan import BlockPlan, EngineOptions, parse_memory
 from srff.data.engines.stream import Remainder, StreamEngine
 
 __all__ = [
     "BlockPlan",
     "DeviceEngine",
-    "Engine",
     "EngineOptions",
     "LocalEngine",
     "Remainder",
-    "Rows",
-    "Standardisation",
     "StreamEngine",
     "make_engine",
     "parse_memory",
-    "total_weight",
 ]
 
 

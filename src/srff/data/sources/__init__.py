@@ -5,26 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from srff.data.sources.arrays import ArraySource
-from srff.data.sources.base import BadValue, Chunk, Piece, Source
+from srff.data.sources.base import Source
 from srff.data.sources.blocks import BlockSource
 from srff.data.sources.dask import DaskSource, is_dask, is_names
-from srff.data.sources.facts import TableFacts, source_encoding
-from srff.data.sources.learning import learn_facts
 from srff.data.sources.tables import TableSource
 
 __all__ = [
     "ArraySource",
-    "BadValue",
     "BlockSource",
-    "Chunk",
     "DaskSource",
-    "Piece",
     "Source",
-    "TableFacts",
     "TableSource",
     "as_source",
-    "learn_facts",
-    "source_encoding",
 ]
 
 

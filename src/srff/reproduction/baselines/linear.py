@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import lasso_path
 
-from srff.core.coefficients import ridge_path
+from srff.core.coefficients import largest_eigenvalue, ridge_path
 from srff.core.features import Statistics
 from srff.data.moments import center_and_spread
-from srff.paper.alpha_search import alpha_grid
 from srff.reproduction.baselines.base import (
     N_CANDIDATES,
     Baseline,
@@ -56,7 +55,7 @@ def ridge_by_validation(statistics: Statistics, X: np.ndarray, y: np.ndarray) ->
     if not statistics.G.size:
         zero = np.zeros((X.shape[0], 1))
         return RidgePath(np.array([np.nan]), np.zeros((1, 0)), squared_errors(y, zero))
-    alphas = alpha_grid(statistics)[0] * np.geomspace(*ALPHA_RANGE, N_CANDIDATES)
+    alphas = largest_eigenvalue(statistics) * np.geomspace(*ALPHA_RANGE, N_CANDIDATES)
     coefs = ridge_path(statistics, alphas)[:, :, 0]
     return RidgePath(alphas, coefs, squared_errors(y, X @ coefs.T))
 
