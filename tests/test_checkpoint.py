@@ -221,6 +221,15 @@ def test_other_parameters_are_refused(tmp_path, change, reason):
     SRFFRegressor(**SHORT, checkpoint=tmp_path, n_jobs=1, verbose=1).fit(X, y)
 
 
+def test_other_constants_are_refused(tmp_path, configure):
+    X, y = rows(60)
+    SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
+    configure(free_tails=(2.0,))
+    reason = r"selection_config.free_tails is \[.*\] there and \[2.0\] here"
+    with pytest.raises(CheckpointError, match=f"it is of another fit: {reason}"):
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
+
+
 def test_other_data_and_another_version_are_refused(tmp_path, monkeypatch):
     X, y = rows(60)
     SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
@@ -256,7 +265,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, name, how):
     SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     damage(tmp_path / name, how)
     reason = f"{name} is missing" if how == "remove" else name
-    with pytest.raises(CheckpointError, match=f"cannot be gone on from: .*{reason}"):
+    with pytest.raises(CheckpointError, match=f"cannot be gone on from: .*{reason}[^.]*\\. Delete"):
         SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
     shutil.rmtree(tmp_path)
     SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,15 @@ def test_every_name_is_listed_and_can_be_had():
     exec("from srff import *", everything)
     for name in srff.__all__:
         assert everything[name] is getattr(srff, name)
+
+
+@pytest.mark.parametrize("door", ["baselines", "datasets", "kernels", "losses", "plot"])
+def test_a_public_module_offers_what_pages_import_from_it(door):
+    pages = [SOURCE.parents[1] / "README.md", *(SOURCE.parents[1] / "docs").rglob("*.md")]
+    lines = "\n".join(page.read_text("utf-8") for page in pages)
+    names = re.findall(rf"^from srff\.{door} import (.+)$", lines, re.MULTILINE)
+    told = {name.strip() for line in names for name in line.split(",")}
+    assert told <= set(import_module(f"srff.{door}").__all__)
 
 
 def test_a_name_that_is_not_there_is_named():

@@ -196,7 +196,7 @@ class FolderCheckpoint(Checkpoint):
                     raise self._refused(f"{number:06}.steps is missing")
                 self._waiting.extend(_unpacked(read_whole(file)))
         except (DamagedFile, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise self._refused(str(error)) from None
+            raise self._refused(str(error).removesuffix(".")) from None
         self._known, self._n_files = known, len(files)
 
     def _compare(self, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:

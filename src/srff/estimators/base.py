@@ -84,10 +84,15 @@ collection or None
         if self.checkpoint is None:
             return NO_CHECKPOINT
         free = {"checkpoint", "n_jobs", "verbose", "callback"}
-        given = {k: described(v) for k, v in self.get_params(deep=False).items() if k not in free}
+        named = {**self.get_params(deep=False), **self._constants()}
+        given = {name: described(value) for name, value in named.items() if name not in free}
         if self.memory_limit is not None:
             given["n_jobs"] = str(count_threads(self.n_jobs))  # what fits depends on it
         return FolderCheckpoint(self.checkpoint, {"estimator": type(self).__name__, **given})
+
+    def _constants(self) -> dict[str, Any]:
+        """What a model depends on beside its parameters and rows, by name."""
+        return {}
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint = NO_CHECKPOINT

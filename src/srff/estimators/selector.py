@@ -6,7 +6,7 @@ import copy
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -200,6 +200,10 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             max_iter if self.max_iter is None else self.max_iter,
             tol if self.tol is None else self.tol,
         )
+
+    def _constants(self) -> dict[str, Any]:
+        constants = asdict(self.selection_config)
+        return {f"selection_config.{name}": value for name, value in constants.items()}
 
     def _scalings(self) -> str:
         # Only the profile's own starts look at inputs in more than one way.
