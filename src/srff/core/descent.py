@@ -60,16 +60,15 @@ def descend(
             return point.at(vector), objective
         return point.at(vector[:-1]), at_alpha(float(np.exp(vector[-1])))
 
-    def evaluate(vector: np.ndarray) -> Evaluation:
+    def evaluate(there: Frequencies, goal: Objective) -> Evaluation:
         begin = near if last is None else (last[1].coef, last[1].constant)
-        there, goal = at(vector)
         return goal.evaluate(engine, there.W, there.b, columns, begin)
 
     def value(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
         tick()
         there, goal = at(vector)
-        e = evaluate(vector)
+        e = evaluate(there, goal)
         last = vector.copy(), e
         values.append(e.value)
         slope = there.chain(*goal.slopes(engine, e, there.W, there.b, columns))
@@ -92,7 +91,7 @@ def descend(
     # The end is the last point that was evaluated, but for a line search that failed.
     if last is not None and np.array_equal(last[0], result.x):
         return Descent(there, tuple(values), last[1], goal.alpha)
-    return Descent(there, tuple(values), evaluate(result.x), goal.alpha)
+    return Descent(there, tuple(values), evaluate(there, goal), goal.alpha)
 
 
 class State(Protocol):

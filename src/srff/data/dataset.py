@@ -15,7 +15,7 @@ from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import FirstPass, first_pass
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
-from srff.data.sources.base import all_rows_if_few
+from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 VALIDATION_ROWS = 20_000
@@ -272,6 +272,13 @@ def default_validation(n_rows: int) -> float:
     return float(min(share, VALIDATION_ROWS / n_rows))
 
 
+def rows_if_few(
+    source: Source, refused: Refused = refused_numbers
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+    """All rows of a source, if they are few enough to be held in memory."""
+    return all_rows_if_few(source, STREAM_ROWS, refused)
+
+
 def array_dataset(
     X: Any,
     Y: np.ndarray,
@@ -299,7 +306,7 @@ def source_dataset(
 ) -> Dataset:
     """The data set of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
-    few = all_rows_if_few(source, STREAM_ROWS)
+    few = rows_if_few(source)
     if few is not None:
         return MemoryDataset(*few, multipliers, validation, n_threads)
     n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS

@@ -57,9 +57,9 @@ default="gaussian"
         What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
         chooses among them and scales alone by validation log loss.  None keeps to the simplex.
     effort : {"auto", "quick", "thorough"}, default="auto"
-        How much is tried by ``refine``.  "quick" is a tenth of it, for a first look, for grid
-        searches and for many refits: one start, one elimination, one kind of last model;
-        "thorough" is several times more.
+        How much ``solver="profile"`` and ``refine`` try.  "quick" is a tenth of it, for a first
+        look, for grid searches and for many refits: one start, one elimination, one kind of last
+        model; "thorough" is several times more.
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
@@ -94,10 +94,11 @@ default="gaussian"
         sample decides.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
-        "profile".
+        "profile" (15 if ``effort`` is "quick", 60 if "thorough").
     tol : float or None, default=None
         A descent stops when the objective's relative decrease in an iteration is below ``tol``;
-        None is 1e-4 for ``solver="alternating"`` and 1e-5 for "profile".
+        None is 1e-4 for ``solver="alternating"`` and 1e-5 for "profile" (1e-6 if ``effort`` is
+        "thorough").
     dtype : {"auto", "float32", "float64"}, default="auto"
         Precision of the features.  "auto" is float32 above 500 rows, and above 50 in the descents
         of ``refine``.  Sums over rows and solves are in float64.

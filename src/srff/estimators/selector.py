@@ -192,10 +192,12 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
 
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""
-        config = self._config()
-        max_iter, tol = (
-            (100, 1e-4) if self.solver == "alternating" else (config.max_iter, config.tol)
-        )
+        if self.solver == "alternating":
+            return self._given_limits(100, 1e-4)
+        return self._given_limits(self._config().max_iter, self._config().tol)
+
+    def _given_limits(self, max_iter: int, tol: float) -> tuple[int, float]:
+        """What the user gave, or these."""
         return (
             max_iter if self.max_iter is None else self.max_iter,
             tol if self.tol is None else self.tol,
@@ -281,10 +283,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         wide, free = self._most_features()
         return Request(
             refine=self.refine,
-            effort=Effort(
-                config.max_iter if self.max_iter is None else self.max_iter,
-                config.tol if self.tol is None else self.tol,
-            ),
+            effort=Effort(*self._given_limits(config.max_iter, config.tol)),
             budget_factors=self._budget_factors(),
             wide_features=wide,
             free_features=free,

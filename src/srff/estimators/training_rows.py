@@ -12,14 +12,14 @@ from sklearn.utils.validation import validate_data
 
 from srff._utils import parameters
 from srff._utils.arrays import to_host
-from srff.data.dataset import STREAM_ROWS, Dataset, Pair, array_dataset, source_dataset
+from srff.data.dataset import Dataset, Pair, array_dataset, rows_if_few, source_dataset
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
 from srff.data.problem import Joint
 from srff.data.sources import Source
-from srff.data.sources.base import all_rows_if_few, refuse_nothing
+from srff.data.sources.base import refuse_nothing
 from srff.data.sources.facts import TableFacts, source_encoding
 from srff.data.sources.learning import learn_facts
 
@@ -119,7 +119,7 @@ class TrainingRows(BaseEstimator):
         outcome = self._learn_source_targets(source, facts)
         if self.missing == "impute" or any(level is not None for level in facts.levels):
             coded_rows = source.mapped(None, outcome, facts)
-            few = all_rows_if_few(coded_rows, STREAM_ROWS, refuse_nothing)
+            few = rows_if_few(coded_rows, refuse_nothing)
             if few is not None:
                 X, Y, weight = few
                 X = self._encoded(X, Y, facts.levels, weight, rng)

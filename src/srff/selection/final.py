@@ -91,10 +91,11 @@ def _learned(search: Search, chosen: Candidate, point: Frequencies, kind: str) -
 def _own_kind(search: Search, chosen: Candidate) -> list[Candidate]:
     """The chosen model's own kind learned on with all features, by one descent where it can be."""
     problem = search.problem
-    point: Frequencies = Metric(square_metric(chosen), *draw(search, chosen.columns.size))
-    kind = "metric"
+    point: Frequencies
     if isinstance(chosen.point, LowOrder):
-        point, kind = low_order_around(search, chosen), "low order"
+        kind, point = "low order", low_order_around(search, chosen)
+    else:
+        kind, point = "metric", Metric(square_metric(chosen), *draw(search, chosen.columns.size))
     start = Start(kind, chosen.columns, point, problem.at_constant(point.b.size))
     if isinstance(problem.loss, Squared) and search.request.alpha is None:
         made = descend_evidence(search, start, chosen.alpha, problem.loss)
