@@ -48,7 +48,6 @@ def search_of(problem, *, report=lambda progress: None, config=CONFIG, **request
     settings = {
         "refine": "auto",
         "effort": Effort(8, 1e-5),
-        "budget_factors": (1.0,),
         "wide_features": 0,
         "free_features": 0,
     }

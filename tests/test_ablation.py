@@ -13,7 +13,7 @@ def test_variants_are_compared_on_the_same_draws(tmp_path):
     out = tmp_path / "cells.csv"
     variants = [
         "first: n_components=10, max_iter=1",
-        "one tail: n_components=10, free_tails=(inf,)",
+        "one tail: n_components=10, wide_tails=(inf,)",
     ]
     given = [word for variant in variants for word in ("--variant", variant)]
     options = ["--problem", "waves", "--seeds", "1", "--jobs", "1", "--out", str(out)]

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(tmp_path, options, reports
         except Stop:
             assert (tmp_path / "fit.json").exists()
     n_files = len(list(tmp_path.glob("*.steps")))
-    assert n_files > 3
+    assert n_files >= 2
     model = SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
     same_model(model, whole)
     assert len(list(tmp_path.glob("*.steps"))) > n_files
@@ -224,8 +225,8 @@ def test_other_parameters_are_refused(tmp_path, change, reason):
 def test_other_constants_are_refused(tmp_path, configure):
     X, y = rows(60)
     SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
-    configure(free_tails=(2.0,))
-    reason = r"selection_config.free_tails is \[.*\] there and \[2.0\] here"
+    configure(free_alphas=(2.0,))
+    reason = r"selection_config.free_alphas is \[.*\] there and \[2.0\] here"
     with pytest.raises(CheckpointError, match=f"it is of another fit: {reason}"):
         SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
 
@@ -438,3 +439,42 @@ def test_parameters_are_described_by_what_they_are():
     state.normal()
     assert described(state) != before == described(np.random.RandomState(0))
     assert json.loads(json.dumps(described(Matern(1.0)))) == "Matern [('nu', 1.0)]"
+
+
+def test_tasks_side_by_side_leave_their_steps_in_their_order(tmp_path):
+    counted, done, lock = SimpleNamespace(n_passes=0), [], Lock()
+
+    def step(checkpoint, label):
+        def work():
+            with lock:
+                counted.n_passes += 1
+            done.append(label)
+            return Found(size=float(label))
+
+        return checkpoint.run(Found, label, counted, work)
+
+    def sizes(n_threads):
+        with FolderCheckpoint(tmp_path, {}) as steps:
+            steps.begin(dict)
+            tasks = [lambda k=k: [step(steps, f"{k}{j}") for j in range(2)] for k in range(1, 4)]
+            found = steps.together(tasks, n_threads, [counted])
+            last = step(steps, "99")  # after the tasks, by the caller
+            return [each.size for of_task in [*found, [last]] for each in of_task]
+
+    expected = [10.0, 11.0, 20.0, 21.0, 30.0, 31.0, 99.0]
+    assert sizes(3) == expected
+    assert len(done) == 7
+    assert counted.n_passes == 7
+    for n_threads in (1, 2):  # nothing is done again, and passes count as often as steps are there
+        assert sizes(n_threads) == expected
+    assert len(done) == 7
+    assert counted.n_passes == 21
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_fit_on_threads_goes_on_from_one_without_and_the_other_way(tmp_path, n_jobs):
+    X, y = rows()
+    whole = SRFFRegressor(**QUICK).fit(X, y)
+    with pytest.raises(Stop):
+        SRFFRegressor(**QUICK, checkpoint=tmp_path, callback=stop_at(90), n_jobs=n_jobs).fit(X, y)
+    same_model(SRFFRegressor(**QUICK, checkpoint=tmp_path, n_jobs=3 - n_jobs).fit(X, y), whole)

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
 import srff
@@ -74,11 +73,7 @@ def short_fits(monkeypatch, configure):
     configure(
         wide_features=30,
         free_features=30,
-        free_members=2,
-        free_tails=(np.inf,),
         first_alphas=(1e-2, 1e-3),
-        metric_alphas=(1.0, 0.1),
-        growth_rounds=1,
         search_rows=300,
         refine_rows=300,
     )

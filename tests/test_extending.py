@@ -149,7 +149,7 @@ def test_a_fit_tries_the_objective_beside_its_own(page, monkeypatch):
             tried.append(self.alpha)
             return super().evaluate(*arguments)
 
-    monkeypatch.setattr("srff.selection.final.Evidence", Noted)
+    monkeypatch.setattr("srff.selection.descents.Evidence", Noted)
     model = SRFFRegressor(**page.quick).fit(page.X, page.truth)
     assert tried
     assert model.get_support(indices=True).tolist() == [0, 1]

@@ -227,7 +227,7 @@ def test_a_category_of_many_levels_is_one_variable():
 
 def test_a_classifier_takes_categories_too():
     frame, y = table()
-    model = SRFFClassifier(**QUICK).fit(frame, np.where(y > 0, "up", "down"))
+    model = SRFFClassifier(**QUICK | {"max_iter": 10}).fit(frame, np.where(y > 0, "up", "down"))
     assert model.get_feature_names_out().tolist() == ["a", "b", "colour"]
     reduced = model.reduced()
     np.testing.assert_array_equal(

@@ -304,7 +304,7 @@ def eliminated():
         search = search_of(problem, effort=Effort(10, 1e-6), n_variables=2)
         start = Start("scales", columns, point, problem.at_constant())
         first = descend_penalties(search, start, np.array([1e-2, 1e-3, 1e-4]), SQUARED)
-        yield search, eliminate(search, first, rivals=[])
+        yield search, eliminate(search, [first])
 
 
 def test_groups_leave_as_a_whole(eliminated):

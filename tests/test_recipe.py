@@ -17,7 +17,7 @@ from srff.core.kernels import Gaussian
 from srff.core.parametrisations import Metric, Scales
 from srff.data import problem
 from srff.reproduction.datasets import make_se1, make_se2, make_se3
-from srff.selection import recipe
+from srff.selection import race
 from srff.selection.compare import Judge
 from srff.selection.config import CONFIG
 from srff.selection.descents import Start, descend_penalties
@@ -120,14 +120,14 @@ def test_a_given_alpha_is_the_penalty_of_every_candidate():
 
 def test_a_given_budget_is_the_only_start_of_its_kind(monkeypatch):
     seen = []
-    starts = recipe.starts
+    starts = race.starts
 
     def listening(*arguments):
         out = starts(*arguments)
         seen.extend(out)
         return out
 
-    monkeypatch.setattr(recipe, "starts", listening)
+    monkeypatch.setattr(race, "starts", listening)
     SRFFRegressor(**QUICK, budget=4.0).fit(X, y)
     even = [s for s in seen if s.columns.size == 10 and s.family != "low order"]
     assert {s.kind for s in even} == {"metric", "scales"}
@@ -189,7 +189,7 @@ def test_the_path_has_a_row_for_every_candidate(fitted):
     assert {column.shape for column in path.values()} == {path["kind"].shape}
     assert set(path["inputs"]) == {"standard"}
     assert {"metric", "scales", "low order", "mean", "frequencies", "blend"} == set(path["kind"])
-    assert set(path["n_variables"]) >= {0, 1, 2, 3, 10}
+    assert set(path["n_variables"]) >= {0, 2, 3, 10}
     three = path["n_variables"] == 3
     assert path["validation_error"][three].min() < path["validation_error"][~three].min()
     assert fitted.n_passes_ > 0
@@ -345,12 +345,18 @@ def test_fewer_rows_for_the_search_than_there_are(configure):
 
 def test_many_more_features_for_the_last_model(monkeypatch, configure):
     monkeypatch.setattr(problem, "N_COMPONENTS", (20, 30))
-    configure(wide_features=128, free_features=50, wide_first=64, rows_per_frequency=4)
+    configure(
+        wide_features=128,
+        free_features=50,
+        wide_first=64,
+        rows_per_frequency=(4, 4),
+        race=np.inf,
+    )
     model = SRFFRegressor(max_iter=8, random_state=0).fit(X, y)
     kinds = model.path_["kind"]
     assert "wide" in kinds
-    # The first draws with each tail, a larger one, and the mean.
-    assert (kinds == "frequencies").sum() == len(CONFIG.free_tails) + 2
+    # The first draw, a larger one, and the mean.
+    assert (kinds == "frequencies").sum() == 3
     assert model.get_support(indices=True).tolist() == TRUE
     assert model.score(X_TEST, function(X_TEST)) > 0.95
 
@@ -399,7 +405,7 @@ def test_a_quick_fit_finds_the_variables_with_few_evaluations(loss):
     quick = SRFFRegressor(effort="quick", **options).fit(X, y)
     full = SRFFRegressor(**options).fit(X, y)
     assert quick.get_support(indices=True).tolist() == [0, 1]
-    assert 0 < quick.n_evaluations_ < full.n_evaluations_ / 4
+    assert 0 < quick.n_evaluations_ < full.n_evaluations_ / 1.2
     assert quick.model_kind_ in ("metric", "low order")
 
 

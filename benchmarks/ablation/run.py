@@ -35,24 +35,32 @@ LARGEST = 10_000
 
 
 def problems() -> dict[str, Any]:
-    """The synthetic problems of both benchmarks by their names."""
-    from classification.problems import PROBLEMS as CLASSES
+    """The problems of both benchmarks by their names; with ``SRFF_DATA`` the real ones too."""
+    from classification.problems import REAL as TABLES
+    from classification.problems import SYNTHETIC as CLASSES
+    from real import REAL
     from synthetic import OTHERS, PAPER
 
-    numbers = {p.name: p for p in (*PAPER, *OTHERS)}
-    classes = {p.name: p for p in CLASSES.values() if p.probabilities is not None}
-    return {k: p for k, p in (numbers | classes).items() if p.n_train <= LARGEST}
+    real = (*REAL, *TABLES) if os.environ.get("SRFF_DATA") else ()
+    return {p.name: p for p in (*PAPER, *OTHERS, *CLASSES, *real) if p.n_train <= LARGEST}
 
 
 def settings_of(text: str) -> tuple[str, dict[str, Any]]:
     """A variant's name and settings from ``name: a=1, b=(2, 3)``."""
     name, _, rest = text.partition(":")
-    values = eval(f"dict({rest})", {"inf": float("inf")}) if rest.strip() else {}
+    values = {}
+    for part in rest.split("|"):
+        if part.strip():
+            values |= eval(f"dict({part})", {"inf": float("inf")})
     return name.strip(), values
 
 
 def fitted(settings: dict[str, Any], classes: bool, X: np.ndarray, y: np.ndarray, seed: int) -> Any:
-    """A model by a variant's settings."""
+    """A model by a variant's settings; ``boosted`` for LightGBM's search."""
+    if "boosted" in settings:
+        from boosted import boosted
+
+        return boosted(X, y, np.unique(y).size if classes else 0, seed)
     from srff import SRFFClassifier, SRFFRegressor
     from srff.selection.config import CONFIG
 
@@ -101,7 +109,7 @@ def _measured(problem: Any, settings: dict[str, Any], seed: int) -> dict[str, An
         "evaluations": model.n_evaluations_,
         "true": found.true,
         "false": found.false,
-        "exact": int(bool(found.exact)),
+        "exact": None if found.exact is None else int(found.exact),
         "selected": int(model.get_support().sum()),
     }
 
@@ -119,12 +127,12 @@ def table(rows: list[dict[str, Any]], variants: list[str]) -> str:
         first = [done[(*c, variants[0])] for c in cells]
         times = np.log([a["seconds"] / b["seconds"] for a, b in zip(these, first, strict=True)])
         errors = np.log([a["error"] / b["error"] for a, b in zip(these, first, strict=True)])
-        known = [r for r in these if r["true"] is not None]
+        known = [r for r in these if r["exact"] is not None]
         lines.append(
             f"| {variant} | {len(cells)} | {np.exp(times.mean()):.3f} "
             f"| {100 * np.expm1(np.median(errors)):+.2f} % "
             f"| {100 * np.expm1(errors.mean()):+.2f} % "
-            f"| {sum(r['exact'] for r in these)} | {sum(r['true'] for r in known)} "
+            f"| {sum(r['exact'] for r in known)} | {sum(r['true'] for r in known)} "
             f"| {sum(r['false'] for r in known)} |"
         )
     return "\n".join(lines)

@@ -21,9 +21,10 @@ import os
 import time
 import zipfile
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from threading import local
 from types import FunctionType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
@@ -32,6 +33,7 @@ import numpy as np
 from srff._utils.arrays import to_host
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
 from srff._utils.resource import Resource
+from srff._utils.threads import together
 from srff._utils.version import __version__
 
 CHECKPOINT_FORMAT = 2
@@ -75,6 +77,12 @@ class Checkpoint(Resource):
         """
         return work()
 
+    def together(
+        self, tasks: Sequence[Callable[[], Result]], n_threads: int, counted: Sequence[Counted]
+    ) -> list[Result]:
+        """The results of independent tasks, side by side, whose steps are those of ``counted``."""
+        return together(tasks, n_threads)
+
     def wrapped(
         self,
         advance: Callable[[State], State],
@@ -113,6 +121,7 @@ class FolderCheckpoint(Checkpoint):
         self._n_files = 0
         self._begun = self._written = time.monotonic()
         self._broken = False
+        self._task = local()
         try:
             self._read()
         except BaseException:
@@ -143,11 +152,46 @@ class FolderCheckpoint(Checkpoint):
             return _rebuilt(kind, record)
         before = counted.n_passes
         result = work()
-        self._new.append((label, counted.n_passes - before, _recorded(result)))
+        step = label, counted.n_passes - before, _recorded(result)
+        of_task = getattr(self._task, "steps", None)
+        if of_task is None:
+            self._keep([step])
+        else:
+            of_task.append((counted, step))
+        return result
+
+    def together(
+        self, tasks: Sequence[Callable[[], Result]], n_threads: int, counted: Sequence[Counted]
+    ) -> list[Result]:
+        """The tasks that an earlier run has done, then the others; their steps in their order.
+
+        Of tasks side by side nobody knows whose a pass is: all are noted with the last step.
+        """
+        results: list[Result] = []
+        while len(results) < len(tasks) and (self._waiting or n_threads == 1):
+            results.append(tasks[len(results)]())
+        before = [each.n_passes for each in counted]
+        done = together([partial(self._apart, t) for t in tasks[len(results) :]], n_threads)
+        steps = [step for _, of_task in done for step in of_task]
+        passes = {id(c): c.n_passes - b for c, b in zip(counted, before, strict=True)}
+        noted = [(label, passes.pop(id(c), 0), record) for c, (label, _, record) in reversed(steps)]
+        self._keep(noted[::-1])
+        return results + [result for result, _ in done]
+
+    def _apart(self, task: Callable[[], Result]) -> tuple[Result, list[Any]]:
+        """The result of a task and its steps."""
+        steps = self._task.steps = []
+        try:
+            return task(), steps
+        finally:
+            self._task.steps = None
+
+    def _keep(self, steps: list[tuple[str, int, Record]]) -> None:
+        """Note steps, and write them if it is time."""
+        self._new += steps
         now = time.monotonic()
         if now - self._written >= max(SECONDS, SHARE * (now - self._begun)):
             self._flush()
-        return result
 
     def close(self) -> None:
         """Write the last results, let others have the folder."""

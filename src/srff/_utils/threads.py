@@ -1,13 +1,13 @@
-"""Threads for blocks of rows, and one BLAS thread under each of them."""
+"""Threads for blocks of rows or for independent tasks, and one BLAS thread under each of them."""
 
 from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from threading import Lock
+from threading import Event, Lock, local
 from typing import Any, ClassVar, TypeVar
 
 from joblib import effective_n_jobs
@@ -22,8 +22,9 @@ Result = TypeVar("Result")
 class Threads(Resource):
     """Ordered map over threads with a bounded look-ahead, which leaves no thread behind.
 
-    With one thread, or one item, the caller's own thread does the work.  All that ask for the same
-    number of threads share them: each thread keeps some memory for itself.
+    With one thread, or one item, the caller's own thread does the work, and so it does within a
+    task of :func:`together`.  All that ask for the same number of threads share them: each thread
+    keeps some memory for itself.
     """
 
     _shared: ClassVar[dict[int, tuple[ThreadPoolExecutor, int]]] = {}
@@ -35,7 +36,8 @@ class Threads(Resource):
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """``function(item)`` in the order of the items; at most ``n_threads + 1`` results wait."""
-        alone = self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1)
+        single = self.n_threads == 1 or (isinstance(items, Sized) and len(items) == 1)
+        alone = single or getattr(_task, "stop", None) is not None
         return map(function, items) if alone else self._over_threads(function, items)
 
     def _over_threads(
@@ -76,6 +78,47 @@ class Threads(Resource):
                 executor = ThreadPoolExecutor(self.n_threads, thread_name_prefix="srff")
             self._shared[self.n_threads] = executor, users + 1
             return executor
+
+
+_task = local()
+"""Of a thread that does a task beside others: the event that tells it to stop."""
+
+
+class Stopped(Exception):
+    """Raised in a task whose neighbour failed: nobody waits for its result any more."""
+
+
+def together(tasks: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
+    """The results of independent tasks in their order, each task by one thread.
+
+    When one fails, or the caller is interrupted, the others end at their next
+    :func:`stop_if_asked`, and the failure is raised.
+    """
+    if n_threads == 1 or len(tasks) <= 1:
+        return [task() for task in tasks]
+    stop = Event()
+
+    def work(task: Callable[[], Result]) -> Result:
+        _task.stop = stop
+        return task()
+
+    with ThreadPoolExecutor(min(n_threads, len(tasks)), thread_name_prefix="srff-task") as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            failed = [future for future in futures if future in done and future.exception()]
+            return [future.result() for future in failed or futures]
+        finally:
+            stop.set()
+            for future in futures:
+                future.cancel()
+
+
+def stop_if_asked() -> None:
+    """End a task that nobody waits for."""
+    stop = getattr(_task, "stop", None)
+    if stop is not None and stop.is_set():
+        raise Stopped
 
 
 def row_blocks(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:

@@ -24,6 +24,9 @@ from srff.core.newton import newton
 SMALLEST_ALPHA = 1e-8
 """Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
 
+ROUNDING = 1e-12
+"""Of the trace of ``G``: a shift below this is lost in a factor of it."""
+
 Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The frequencies ``W`` (columns x D), the offsets ``b`` (D), and the columns that they are of."""
 
@@ -172,7 +175,7 @@ def solver_of(loss: Loss) -> Solver:
 
 def training_loss(statistics: Statistics, alpha: float) -> Evaluation:
     """``min_a J(a) = (s - c'a) / n`` of a quadratic loss, from its statistics."""
-    a = ridge(statistics, alpha)
+    a = solve_factored(factored(statistics.G, statistics.n * alpha), statistics.c)
     value = (statistics.s - float(np.sum(a * statistics.c))) / statistics.n
     return quadratic_evaluation(value, a, statistics, 1 / statistics.n)
 
@@ -196,6 +199,15 @@ def cholesky(G: np.ndarray, shift: float) -> np.ndarray | None:
     A[np.diag_indices_from(A)] += shift
     factor, failed = linalg.lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
     return None if failed else factor
+
+
+def factored(G: np.ndarray, shift: float) -> np.ndarray:
+    """The factor of ``G + shift I``; a shift below the rounding of G is raised."""
+    if not np.isfinite(np.trace(G)):
+        raise ValueError("The statistics are not finite.")
+    while (factor := cholesky(G, shift)) is None:
+        shift = max(10 * shift, ROUNDING * float(np.trace(G)))
+    return factor
 
 
 def solve_factored(factor: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -28,6 +28,8 @@ class Engine(Resource, ABC):
     n: float
     n_features: int
     n_passes: int = 0
+    spare_threads: int = 1
+    """Threads for independent passes side by side: one where a pass has use for all itself."""
 
     def statistics(
         self,

@@ -16,7 +16,7 @@ from scipy import linalg, optimize
 from srff.core.coefficients import (
     Coefficients,
     Evaluation,
-    cholesky,
+    factored,
     quadratic_evaluation,
     solve_factored,
     solver_of,
@@ -92,7 +92,7 @@ class Evidence:
         """The objective of some statistics."""
         G, c, n, q = statistics.G, statistics.c, statistics.n, statistics.c.shape[1]
         shift = n * self.alpha
-        factor = _factor(G, shift)
+        factor = factored(G, shift)
         a = solve_factored(factor, c)
         # Statistics of float32 blocks know the noise to a millionth of the target's variance.
         quad = max(statistics.s - float(np.sum(a * c)), 1e-6 * statistics.s) / (n * q)
@@ -133,12 +133,3 @@ def evidence_alpha(statistics: Statistics, alphas: np.ndarray) -> float:
     if low == high:
         return float(np.exp(low))
     return float(np.exp(optimize.minimize_scalar(value, bounds=(low, high), method="bounded").x))
-
-
-def _factor(G: np.ndarray, shift: float) -> np.ndarray:
-    """The lower Cholesky factor of ``G + shift I``; a shift below the rounding of G is raised."""
-    if not np.isfinite(np.trace(G)):
-        raise ValueError("The statistics are not finite.")
-    while (factor := cholesky(G, shift)) is None:
-        shift = max(10 * shift, np.finfo(float).eps * float(np.trace(G)))
-    return factor

@@ -135,16 +135,18 @@ class Metric(_Directions):
 class LowOrder(_Directions):
     """``W = L E`` with a sparse ``E``: each feature is along one, two or three directions.
 
-    Sums of functions of few directions, which a dense ``E`` needs very many features for.  ``draw``
-    gives an ``E`` for a number of directions; it is drawn anew when variables leave, since the
-    features along theirs go with them.
+    Sums of functions of few directions, which a dense ``E`` needs very many features for.  When
+    variables leave, so do their directions; in place of the features that were along no other one
+    there are new ones of ``draw``, which gives an ``E`` for a number of directions.
     """
 
     draw: Callable[[int], np.ndarray] = field(repr=False)
 
     def drop(self, kept: np.ndarray) -> Self:
-        """The rows and the directions of the kept variables, and new features."""
-        return replace(self, L=self.L[np.ix_(kept, kept)], E=self.draw(len(kept)))
+        """The rows and the directions of the kept variables; new features where none is left."""
+        E = self.E[kept]
+        E = np.where(np.any(E, axis=0), E, self.draw(len(kept)))
+        return replace(self, L=self.L[np.ix_(kept, kept)], E=E)
 
 
 @dataclass(frozen=True)

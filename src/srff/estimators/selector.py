@@ -26,7 +26,7 @@ from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel
 from srff.inspect.describe import html_summary, summary
 from srff.paper.alpha_search import search_alternating
-from srff.paper.profile_search import search_profile
+from srff.paper.profile_search import BUDGET_FACTORS, search_profile
 from srff.selection.config import CONFIG, EFFORTS, Config
 from srff.selection.recipe import find_model
 from srff.selection.search import Effort, Request
@@ -246,7 +246,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             chosen, candidates = search_profile(
                 problem,
                 self._alphas(),
-                factors=self._budget_factors(),
+                factors=BUDGET_FACTORS if self.budget == "auto" else (1.0,),
                 max_iter=max_iter,
                 tol=tol,
                 report=report,
@@ -284,7 +284,6 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         return Request(
             refine=self.refine,
             effort=Effort(*self._given_limits(config.max_iter, config.tol)),
-            budget_factors=self._budget_factors(),
             wide_features=wide,
             free_features=free,
             alpha=None if self.alpha == "auto" else float(self.alpha),
@@ -292,7 +291,3 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             inputs=self.inputs,
             n_variables=self.n_features_to_select,
         )
-
-    def _budget_factors(self) -> tuple[float, ...]:
-        """Budgets to try, as shares of the problem's own."""
-        return self._config().budget_factors if self.budget == "auto" else (1.0,)

@@ -24,6 +24,9 @@ PATH_ALPHAS = np.logspace(-1, -6, 11)
 """Penalties of a projected descent for a loss that has no evidence, as shares of the largest
 eigenvalue of ``G / n`` in units of the loss."""
 
+BUDGET_FACTORS = (0.5, 1.0, 2.0)
+"""Budgets that are tried, as shares of the paper's d / sigma: half alone finds nothing on SE1."""
+
 Told = Callable[[np.ndarray, int, int], None]
 """Told of the scales after each iteration, which one it was, and of how many."""
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from srff.core.candidate import Candidate, constant_candidate, validated
-from srff.core.coefficients import SMALLEST_ALPHA
+from srff.core.candidate import Candidate, constant_candidate
 from srff.core.engine import Engine
-from srff.core.objectives import TrainingLoss
+from srff.selection.penalty import best_penalty
 from srff.selection.search import Search
 
 
@@ -33,7 +32,8 @@ class Judge:
     """Compares candidates by the loss of the problem on the validation rows.
 
     Candidates of the search were learned by its quadratic loss.  Where that is not the problem's
-    own, each is judged with the coefficients of the problem's loss at the same frequencies.
+    own, each is judged with the coefficients of the problem's loss at the same frequencies, and the
+    penalty that suits that loss.
     """
 
     def __init__(self, search: Search) -> None:
@@ -55,13 +55,16 @@ class Judge:
         if not candidate.columns.size:
             c = problem.constant.c
             return constant_candidate(candidate.transform, search.validation, problem.loss, c)
-        alpha = max(m.alpha * problem.unit, SMALLEST_ALPHA)
-        goal = TrainingLoss(alpha, problem.loss)
-        near = problem.at_constant(m.b.size)
-        e = goal.evaluate(search.engine, m.W, m.b, candidate.columns, near)
+        alpha, e, error = best_penalty(
+            search.engine,
+            search.validation,
+            (m.W, m.b, candidate.columns),
+            search.alphas(m.alpha * problem.unit, search.config.judged_alphas),
+            problem.loss,
+            problem.at_constant(m.b.size),
+        )
         member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
-        solved = replace(candidate, members=(member,), loss=problem.loss)
-        return validated(solved, search.validation)
+        return replace(candidate, members=(member,), loss=problem.loss, validation_error=error)
 
     def error(self, candidate: Candidate) -> float:
         """The validation error by the problem's loss."""

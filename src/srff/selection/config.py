@@ -79,16 +79,13 @@ class Config:
     """Rows up to which descents are in float64: sines in float64 are slow, and no digit of the
     answer needs them."""
 
-    search_components: int = 300
-    """Random features of starts and eliminations, if the problem has as many.  With 100 a search
-    takes a third of the time off the fit, and keeps false variables beside many weak ones."""
+    search_components: int = 200
+    """Random features of starts and eliminations, if the problem has as many.  With 150 a fit is a
+    tenth faster, and functions of many directions lose."""
 
     # Starts.
     families: tuple[str, ...] = ("metric", "scales", "low order", "screen")
     """Starts that are tried: each finds functions that the others miss."""
-
-    budget_factors: Numbers = (0.5, 1.0, 2.0)
-    """Budgets that are tried, as shares of d / sigma: half alone finds nothing on SE1."""
 
     metric_variables: int = 128
     """Most variables that a metric starts from: its entries grow with the square."""
@@ -105,22 +102,21 @@ class Config:
     simplex_tol: float = 1e-4
     """The relative decrease that ends it: coarse, for the same reason."""
 
-    first_alphas: Numbers = _log_spaced(-1, -5, 9)  # noqa: RUF009
-    """Penalties of a start's first descent, as shares of the largest eigenvalue of ``G / n``:
-    nothing is known yet, so from a very smooth model down to hardly any penalty."""
+    first_alphas: Numbers = _log_spaced(-1, -4, 3)  # noqa: RUF009
+    """Penalties of a start's descents, as shares of the largest eigenvalue of ``G / n``: nothing is
+    known yet, so from a very smooth model down to hardly any penalty.  Each is a round of the race
+    between the starts."""
 
-    give_up: float = 1.1
-    """A descent down the penalties ends when the validation error has risen by this factor over its
-    best: smaller ones overfit the more."""
-
-    runner_error: float = 2.0
-    """The best start of a family goes on to elimination if its validation error is at most so many
-    times the best of all: the family that wins the first round may lose variables later."""
+    runner_error: float = 1.5
+    """A start drops out of the race, and the best one of a family does not go on to elimination,
+    if its validation error is more than so many times the best of all: the one that leads the first
+    round may lose variables later.  With two a fit is a twentieth slower and finds the same."""
 
     # Elimination.
-    next_alphas: Numbers = _log_spaced(0.5, -1, 4)  # noqa: RUF009
-    """Penalties after variables have left, as shares of the last choice: mostly smaller ones, since
-    fewer variables overfit less."""
+    next_alphas: Numbers = (1.0, 0.3)
+    """Penalties after variables have left, as shares of the last choice: a smaller one too, since
+    fewer variables overfit less.  With the first alone functions of many variables keep false
+    ones."""
 
     leaving_share: float = 1 / 3
     """Share of the variables that leave at a time, while there are more than ``one_by_one``:
@@ -138,9 +134,8 @@ class Config:
     """Standard errors from which on the rise by shuffling is clear: chance gets there once in 700.
     Without this order, by strength alone, slow effects leave before noise."""
 
-    hopeless_sizes: int = 3
-    """An elimination ends when so many sizes in turn were clearly worse than the best: each
-    descends anew, so that one may be better than the size before it."""
+    hopeless_sizes: int = 1
+    """An elimination ends when so many sizes in turn were clearly worse than the best."""
 
     clearly_worse: float = 1.2
     """The factor of the validation error from which on a size is clearly worse: large, since a size
@@ -155,6 +150,10 @@ class Config:
     """Level of the test against the mean, shared among the eliminations, whose best is tested:
     shared among all candidates it loses SE1 with 1,000 rows in two draws of five."""
 
+    judged_alphas: Numbers = (30.0, 10.0, 3.0, 1.0)
+    """Penalties of a candidate by the problem's own loss, where that is not the search's, as shares
+    of its own: larger ones too, since a log loss punishes a model that is too sure."""
+
     fewest_rows: int = 5
     """Validation rows below which nothing is significant: a standard error of so few is a guess."""
 
@@ -162,32 +161,40 @@ class Config:
     """Variables that are tried, weakest first, when one more is to leave: their order is rough, and
     the second may be spared where the first is not."""
 
-    thinning_alphas: Numbers = (1.0, 0.3)
+    thinning_alphas: Numbers = (1.0,)
     """Penalties then, as shares of the last choice: one variable less changes little."""
 
-    growth_rounds: int = 3
+    growth_rounds: int = 1
     """How often variables that the residuals still depend on may come back (18 additive variables
-    of 40: 16 are found without, all with it); each round shows what the last one hid."""
+    of 40: 16 are found without, all with it)."""
 
     growth_variables: int = 10
     """Most variables that come back at a time: those in vain are tried one by one again."""
 
-    growth_alphas: Numbers = _log_spaced(1, -1, 5)  # noqa: RUF009
+    growth_alphas: Numbers = (10.0, 1.0, 0.1)
     """Penalties with them, as shares of the last choice: up and down, since frequencies of the new
     variables are learned from the beginning."""
 
     # The last model: descents.
     kinds_compete: bool = True
-    """Whether several kinds of last model compete, or the chosen one's own is learned on by one
-    descent of the evidence."""
+    """Whether several kinds of last model compete, or the chosen one's own is the only one."""
+
+    race: float = 1.7
+    """A kind of last model, or the free frequencies, go no further when they are behind the best by
+    this factor of the validation error, 1.3 of its root: SE2 with 1,000 rows needs that much."""
+
+    calibrated_alphas: Numbers = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+    """Penalties that are tried before anything is learned, as shares of the chosen candidate's:
+    mostly larger ones, since that was learned, and by another loss where there are classes."""
 
     evidence_rows: int = 20_000
-    """Above so many rows the evidence and the training loss choose the same frequencies, and the
-    evidence costs more."""
+    """Up to so many rows scales, metric and few directions descend on the evidence, which learns
+    the penalty with them and overfits less than the training loss; above, both choose the same
+    frequencies, and the evidence costs more."""
 
-    metric_alphas: Numbers = _log_spaced(0.5, -2.5, 7)  # noqa: RUF009
-    """Penalties of scales, metric and few directions, as shares of the chosen candidate's: mostly
-    smaller ones, since only variables that are needed are left."""
+    metric_alphas: Numbers = (1.0,)
+    """Penalties of scales, metric and few directions where there is no evidence, as shares of the
+    calibrated one."""
 
     more_rows_alpha: float = 0.4
     """The penalty with more rows, as a share of the penalty with fewer: more rows need less of
@@ -198,7 +205,10 @@ class Config:
     """Most features, where ``n_components="auto"`` may choose so many: a solve grows with their
     cube, and 6,000 are not much better (appliances energy: 78.6 against 81.2)."""
 
-    wide_first: int = 768
+    wide_share: float = 2.0
+    """Most features for each row: with one for each a fit is a tenth faster, and 1 % worse."""
+
+    wide_first: int = 512
     """Features that kernels are compared with: a solve takes a twentieth of one with all."""
 
     wide_tails: Numbers = (inf, 3.0, 1.0)
@@ -212,11 +222,11 @@ class Config:
     wide_stretches: int = 4
     """Most such powers: a factor of six and a half either way."""
 
-    wide_alphas: Numbers = _log_spaced(1, -2, 7)  # noqa: RUF009
+    wide_alphas: Numbers = (10.0, 2.0, 0.5, 0.1)
     """Penalties that kernels are compared at, as shares of the candidate's that they start from:
     each kernel and width has a best one of its own."""
 
-    wide_last_alphas: Numbers = (2.0, 1.0, 0.5, 0.2)
+    wide_last_alphas: Numbers = (1.4, 0.5)
     """Penalties with all features, as shares of the best with fewer: near it, as the kernel is the
     same."""
 
@@ -225,15 +235,11 @@ class Config:
     """Most free frequencies, where ``n_components="auto"`` may choose so many (SE1 50,000 rows:
     0.172 with 300, 0.157 with 600, 0.151 to 0.154 with 1,000)."""
 
-    free_tails: Numbers = (inf, 2.0, 1.0)
-    """Tails that they start with: the kernel's own, and those of Student's t.  Heavy tails see a
-    singularity (SE2 50,000 rows: 0.217 to 0.165)."""
+    free_alphas: Numbers = (10.0, 3.0, 1.0, 0.3)
+    """Penalties of the first draw, as shares of the candidate's that it starts from: coming down
+    from a larger one leads to better places."""
 
-    free_alphas: Numbers = _log_spaced(1, -1.5, 6)  # noqa: RUF009
-    """Penalties of the first draws, as shares of the candidate's that they start from: down from a
-    larger one, as ``free_down``."""
-
-    free_large_alphas: Numbers = _log_spaced(0.5, -0.5, 3)  # noqa: RUF009
+    free_large_alphas: Numbers = (3.2, 1.0)
     """Penalties of the larger size, as shares of the first's: around it, as the kind is the
     same."""
 
@@ -241,20 +247,24 @@ class Config:
     """Penalties of further draws: coming down from a larger one leads to better places than
     starting at the last."""
 
-    rows_per_frequency: int = 8
-    """Rows for each frequency from which on the larger size is tried: 800 from 6,400 rows
-    on, so that each is learned from several."""
+    rows_per_frequency: tuple[int, int] = (4, 8)
+    """Rows for each frequency from which on frequencies are free, and from which on there are many
+    of them: 300 from 1,200 rows on, 800 from 6,400 on."""
 
     free_handicap: float = 1.1
     """By how much the larger size may be behind where more rows are to come, which it gains more
     by."""
 
-    free_members: int = 5
+    free_members: int = 2
     """Draws that are averaged, of the first size: their mean is better than each (SE1 5,000 rows,
     as a share of the mean predictor's error: 0.70 for one, 0.68 for the mean of three)."""
 
-    free_large_members: int = 3
-    """Draws that are averaged, of the larger size: fewer, since each takes longer."""
+    free_large_members: int = 2
+    """Draws that are averaged, of the larger size."""
+
+    free_more_rows_members: int = 3
+    """Draws that are averaged where the last descents see more rows than the search: each is better
+    there, and so is the mean (SE1 50,000 rows: 0.162 with two, 0.151 with three)."""
 
     # The last model: the blend.
     blend_members: int = 5
@@ -271,20 +281,13 @@ CONFIG = Config()
 EFFORTS: dict[str, dict[str, Any]] = {
     "auto": {},
     "quick": {
-        # One start, one elimination, one kind of last model: a tenth of the evaluations.
+        # One elimination, one kind of last model: a third of the evaluations.
         "max_iter": 15,
         "search_components": 100,
-        "budget_factors": (1.0,),
         "families": ("metric", "screen"),
-        "first_alphas": _log_spaced(-1, -4, 3),
-        "runner_error": 1.0,
-        "next_alphas": (1.0, 0.3),
-        "hopeless_sizes": 1,
+        "runner_error": 1.3,
         "thinning_tries": 1,
-        "growth_rounds": 1,
-        "metric_alphas": (30.0, 5.0, 1.0),  # from above: one descent must not end overconfident
         "kinds_compete": False,
-        "free_tails": (inf,),
         "free_alphas": (1.0, 0.3),
         "free_members": 1,
         "free_large_members": 1,
@@ -292,13 +295,21 @@ EFFORTS: dict[str, dict[str, Any]] = {
     "thorough": {
         "max_iter": 60,
         "tol": 1e-6,
-        "budget_factors": (0.25, 0.5, 1.0, 2.0, 4.0),
-        "hopeless_sizes": 5,
+        "search_components": 300,
+        "first_alphas": _log_spaced(-1, -5, 9),
+        "next_alphas": _log_spaced(0.5, -1, 4),
+        "hopeless_sizes": 3,
         "thinning_tries": 6,
-        "growth_rounds": 5,
+        "thinning_alphas": (1.0, 0.3),
+        "growth_rounds": 3,
+        "growth_alphas": _log_spaced(1, -1, 5),
+        "race": 4.0,
+        "metric_alphas": _log_spaced(0.5, -1.5, 5),
+        "wide_alphas": _log_spaced(1, -2, 7),
         "wide_stretches": 6,
-        "free_members": 10,
-        "free_large_members": 6,
+        "free_alphas": _log_spaced(1, -1.5, 6),
+        "free_members": 5,
+        "free_large_members": 3,
         "blend_members": 10,
     },
 }

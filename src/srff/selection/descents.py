@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from math import inf
 
 import numpy as np
 
@@ -52,55 +52,60 @@ def descend_penalties(
     alphas: np.ndarray,
     loss: Loss,
     *,
-    objective: Callable[[float, Any], Objective] = TrainingLoss,
     effort: Effort | None = None,
-    give_up: float | None = None,
+    rival: float = inf,
     engine: Engine | None = None,
 ) -> Candidate:
-    """Descend at each alpha in turn, each from where the last ended; the best on validation."""
-    effort = effort or search.request.effort
-    engine = engine or search.engine
-    give_up = give_up or search.config.give_up
+    """Descend at each alpha in turn, each from where the last ended; the best on validation.
+
+    It ends when the validation error rises: smaller penalties overfit the more.  ``rival`` is an
+    error that another has reached: far behind it there is no use in going on.
+    """
     best: Candidate | None = None
     seconds = 0.0
     for alpha in decreasing(alphas):
-        candidate = _descended(search, start, objective(float(alpha), loss), effort, engine)
+        goal = TrainingLoss(float(alpha), loss)
+        candidate = _descended(
+            search, start, goal, effort or search.request.effort, engine or search.engine
+        )
         assert candidate.point is not None
         start = replace(start, point=candidate.point, near=candidate.coefficients)
         seconds += candidate.seconds
-        if best is None or candidate.validation_error < best.validation_error:
-            best = candidate
-        elif candidate.validation_error > give_up * best.validation_error:
+        if best is not None and not candidate.validation_error < best.validation_error:
+            break
+        best = candidate
+        if best.validation_error > search.config.race * rival:
             break
     assert best is not None
     return replace(best, seconds=seconds)
 
 
 def descend_evidence(search: Search, start: Start, alpha: float, loss: Squared) -> Candidate:
-    """One descent on the evidence, the penalty learned with the frequencies."""
-    effort, engine = search.request.effort, search.engine
+    """One descent on the evidence, the penalty learned with the frequencies unless it is given."""
+    effort, engine = search.request.effort.twice(), search.engine
+    if search.request.alpha is not None:
+        return _descended(search, start, Evidence(alpha, loss), effort, engine)
     return _descended(
         search, start, Evidence(alpha, loss), effort, engine, lambda a: Evidence(a, loss)
     )
 
 
-def continue_on(
-    search: Search, candidate: Candidate, kept: np.ndarray, shares: Numbers
-) -> Candidate:
-    """The candidate on some of its columns, learned on from where it stands.
-
-    ``kept`` are positions among its columns, ``shares`` the penalties as shares of its own.
-    """
+def without(candidate: Candidate, kept: np.ndarray) -> Start:
+    """The candidate on some of its columns; ``kept`` are positions among them."""
     assert candidate.point is not None
-    start = Start(
+    return Start(
         candidate.kind,
         candidate.columns[kept],
         candidate.point.drop(kept),
         candidate.coefficients,
     )
-    alphas = search.alphas(candidate.alpha, shares)
+
+
+def continue_from(search: Search, start: Start, last: Candidate, shares: Numbers) -> Candidate:
+    """Learned on after ``last``, whose own penalty ``shares`` are of."""
+    alphas = search.alphas(last.alpha, shares)
     effort = search.request.effort.half()
-    return descend_penalties(search, start, alphas, candidate.loss, effort=effort)
+    return descend_penalties(search, start, alphas, last.loss, effort=effort)
 
 
 def continue_with_more_rows(search: Search, candidate: Candidate) -> Candidate:

@@ -7,31 +7,56 @@ candidate for every size on the way.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from srff.core.candidate import Candidate
-from srff.selection.descents import continue_on
-from srff.selection.search import Search
+from srff.selection.descents import Start, continue_from, without
+from srff.selection.search import Search, together
 
 
-def eliminate(search: Search, first: Candidate, rivals: list[Candidate]) -> list[Candidate]:
-    """Candidates of falling size from ``first``, which is among them, until it is hopeless.
+def eliminate(search: Search, firsts: list[Candidate]) -> list[Candidate]:
+    """Candidates of falling size from each of ``firsts``, which are among them.
 
-    ``rivals`` are the candidates of eliminations that were done before.  Where a number of
-    variables is asked for, it goes on to that one, hopeless or not.
+    All take one step after the other, side by side, each until it is hopeless or behind.  Where a
+    number of variables is asked for, they go on to that one, hopeless or not.
     """
-    candidates = [first]
-    wanted = search.request.n_variables is not None
-    while search.size(candidates[-1]) > search.fewest:
-        last = candidates[-1]
-        if not wanted and (hopeless(search, candidates) or behind(search, candidates, rivals)):
-            break
-        parts = search.groups.among(last.columns)
-        left = max(_next_size(search, len(parts)), search.fewest)
-        strongest = np.argsort(-importance(search, last), kind="stable")[:left]
-        kept = np.sort(np.concatenate([parts[k] for k in strongest]))
-        candidates.append(continue_on(search, last, kept, search.config.next_alphas))
-    return candidates
+    log, config = search.log, search.config
+    lines = [[first] for first in firsts]
+    while going := [line for line in lines if _goes_on(search, line, lines)]:
+        log.stage("elimination", len(lines) - len(going), len(lines))
+        starts = [_smaller(search, line[-1]) for line in going]
+        made = together(
+            search.problem,
+            [search.engine],
+            [
+                partial(continue_from, search, start, line[-1], config.next_alphas)
+                for start, line in zip(starts, going, strict=True)
+            ],
+        )
+        for line, candidate in zip(going, made, strict=True):
+            line.append(candidate)
+        log.add(*made)
+    return [candidate for line in lines for candidate in line]
+
+
+def _goes_on(search: Search, line: list[Candidate], lines: list[list[Candidate]]) -> bool:
+    """Whether the next smaller size of an elimination is worth a descent."""
+    if search.size(line[-1]) <= search.fewest:
+        return False
+    if search.request.n_variables is not None:
+        return True
+    rivals = [candidate for other in lines if other is not line for candidate in other]
+    return not (hopeless(search, line) or behind(search, line, rivals))
+
+
+def _smaller(search: Search, last: Candidate) -> Start:
+    """The candidate without its least needed variables."""
+    parts = search.groups.among(last.columns)
+    left = max(_next_size(search, len(parts)), search.fewest)
+    strongest = np.argsort(-importance(search, last), kind="stable")[:left]
+    return without(last, np.sort(np.concatenate([parts[k] for k in strongest])))
 
 
 def _next_size(search: Search, now: int) -> int:

@@ -1,22 +1,22 @@
 """The best model on the variables that were chosen: the last step of the default fit.
 
-Several kinds of model compete on the validation rows: scales, a metric, features of few directions,
+Several kinds of model compete on the validation rows: a metric, features of few directions, scales,
 the best of these with many more features of several kernels, free frequencies averaged over draws,
 and a blend of them.  Descents begin on the rows of the search and end on more, if there are more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 
 from srff.core.candidate import Candidate, best_of
 from srff.core.kernels import Gaussian
 from srff.core.losses import Squared
-from srff.core.objectives import Evidence, Objective, TrainingLoss
 from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
 from srff.selection.blend import blend
+from srff.selection.compare import Judge
 from srff.selection.descents import (
     Start,
     continue_with_more_rows,
@@ -25,11 +25,16 @@ from srff.selection.descents import (
 )
 from srff.selection.draws import draw, low_order_around, square_metric
 from srff.selection.free import free_frequencies
-from srff.selection.search import Search
+from srff.selection.penalty import best_penalty
+from srff.selection.search import Search, together
 from srff.selection.wide import many_features
 
-PARTS = 8
-"""Of about the same length: scales, metric, low order, wide, and the rest for free frequencies."""
+
+@dataclass(frozen=True)
+class Calibration:
+    """A penalty, as a checkpoint keeps it."""
+
+    alpha: float
 
 
 def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
@@ -37,31 +42,32 @@ def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
 
     ``chosen`` was found with the loss of the search; here it is the problem's own that counts.
     """
-    kinds, size = search.request.kinds, chosen.columns.size
+    search.log.stage("last model", 0, 3)
+    kinds, error = search.request.kinds, Judge(search).error(chosen)
     chosen = _in_own_units(search, chosen)
     if not search.config.kinds_compete:
         return _own_kind(search, chosen)
-    candidates: list[Candidate] = []
+    points: dict[str, Frequencies] = {
+        "metric": Metric(square_metric(chosen), *draw(search, chosen.columns.size)),
+        "low order": low_order_around(search, chosen),
+    }
     if "scales" in kinds:
         group = search.groups.positions(chosen.columns)
-        scales = Scales.of(chosen.strength(), *draw(search, size), group)
-        candidates += _learned(search, chosen, scales, "scales")
-    search.log.stage("last model", 1, PARTS)
-    metric = Metric(square_metric(chosen), *draw(search, size))
-    metrics = _learned(search, chosen, metric, "metric")
-    search.log.stage("last model", 2, PARTS)
-    low_order = _learned(search, chosen, low_order_around(search, chosen), "low order")
-    search.log.stage("last model", 3, PARTS)
-    if "metric" in kinds:
-        candidates += [*metrics, *low_order]
+        drawn = draw(search, chosen.columns.size)
+        points["scales"] = Scales.of(chosen.strength(), *drawn, group)
+    engines = search.engine, search.more_rows
+    tasks = [partial(_learned, search, chosen, kind, points[kind], error) for kind in points]
+    learned = dict(zip(points, together(search.problem, engines, tasks), strict=True))
+    search.log.stage("last model", 1, 3)
+    candidates = [c for made in learned.values() for c in made] if "metric" in kinds else []
+    tail = inf
     if search.wide_features and candidates and isinstance(search.problem.kernel, Gaussian):
-        dense = best_of([c for c in candidates if c.kind != "low order"])
-        candidates += many_features(search, dense)
-        if best_of(low_order).validation_error < dense.validation_error:
-            candidates += many_features(search, best_of(low_order))
-    search.log.stage("last model", 4, PARTS)
-    if "frequencies" in kinds:
-        candidates += free_frequencies(search, best_of([*metrics, *low_order]))
+        wide, tail = many_features(search, _worth_widening(search, learned))
+        candidates += wide
+    search.log.stage("last model", 2, 3)
+    if "frequencies" in kinds and _enough_rows(search, candidates):
+        around = best_of([*learned["metric"], *learned["low order"]])
+        candidates += free_frequencies(search, around, tail, candidates)
     candidates.append(blend(search, candidates))
     return candidates
 
@@ -73,38 +79,64 @@ def _in_own_units(search: Search, chosen: Candidate) -> Candidate:
     return replace(chosen, members=members)
 
 
-def _learned(search: Search, chosen: Candidate, point: Frequencies, kind: str) -> list[Candidate]:
-    """A kind learned by the training loss and by the evidence; the better one on more rows."""
+def _learned(
+    search: Search, chosen: Candidate, kind: str, point: Frequencies, rival: float
+) -> list[Candidate]:
+    """A kind learned, by the evidence where that can be; then on more rows."""
     problem, config = search.problem, search.config
-    by_evidence = search.more_rows.n <= config.evidence_rows and problem.loss.quadratic
-    goals: list[Callable[[float, Any], Objective]] = [TrainingLoss]
-    if by_evidence:
-        goals.append(Evidence)
     start = Start(kind, chosen.columns, point, problem.at_constant(point.b.size))
-    alphas = search.alphas(chosen.alpha, config.metric_alphas)
-    made = [
-        descend_penalties(search, start, alphas, problem.loss, objective=goal) for goal in goals
-    ]
-    return [*made, *_with_more_rows(search, best_of(made))]
+    alpha = _calibrated(search, start, chosen.alpha)
+    if search.more_rows.n <= config.evidence_rows and isinstance(problem.loss, Squared):
+        made = descend_evidence(search, start, alpha, problem.loss)
+    else:
+        alphas = search.alphas(alpha, config.metric_alphas)
+        made = descend_penalties(search, start, alphas, problem.loss, rival=rival)
+    if made.validation_error > config.race * rival:
+        return [made]
+    return [made, *_with_more_rows(search, made)]
+
+
+def _calibrated(search: Search, start: Start, alpha: float) -> float:
+    """The penalty that validates best before anything is learned: fresh features, another loss."""
+    problem, engine = search.problem, search.engine
+    waves = start.point.W, start.point.b, start.columns
+    alphas = search.alphas(alpha, search.config.calibrated_alphas)
+
+    def choose() -> Calibration:
+        return Calibration(
+            best_penalty(engine, search.validation, waves, alphas, problem.loss, start.near)[0]
+        )
+
+    return problem.checkpoint.run(Calibration, f"penalty, {start.kind}", engine, choose).alpha
+
+
+def _worth_widening(search: Search, learned: dict[str, list[Candidate]]) -> list[Candidate]:
+    """What many more features are drawn around: the best of the dense kinds, and of the sparse."""
+    sparse = best_of(learned["low order"])
+    dense = best_of([c for kind, made in learned.items() if kind != "low order" for c in made])
+    if not sparse.validation_error < dense.validation_error:
+        return [dense]
+    close = dense.validation_error <= search.config.race * sparse.validation_error
+    return [dense, sparse] if close else [sparse]
+
+
+def _enough_rows(search: Search, others: list[Candidate]) -> bool:
+    """Whether free frequencies can be learned from the rows, or there is nothing else."""
+    least = search.config.rows_per_frequency[0] * search.problem.b.size
+    return search.engine.n >= least or not others
 
 
 def _own_kind(search: Search, chosen: Candidate) -> list[Candidate]:
-    """The chosen model's own kind learned on with all features, by one descent where it can be."""
-    problem = search.problem
+    """The chosen model's own kind, learned with all features."""
     point: Frequencies
     if isinstance(chosen.point, LowOrder):
         kind, point = "low order", low_order_around(search, chosen)
     else:
         kind, point = "metric", Metric(square_metric(chosen), *draw(search, chosen.columns.size))
-    start = Start(kind, chosen.columns, point, problem.at_constant(point.b.size))
-    if isinstance(problem.loss, Squared) and search.request.alpha is None:
-        made = descend_evidence(search, start, chosen.alpha, problem.loss)
-    else:
-        alphas = search.alphas(chosen.alpha, search.config.metric_alphas)
-        made = descend_penalties(search, start, alphas, problem.loss)
+    made = _learned(search, chosen, kind, point, inf)
     if search.request.refine == "frequencies":
-        return free_frequencies(search, made)
-    return [made, *_with_more_rows(search, made)]
+        return free_frequencies(search, best_of(made), inf, [])
+    return made
 
 
 def _with_more_rows(search: Search, made: Candidate) -> list[Candidate]:

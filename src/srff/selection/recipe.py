@@ -25,12 +25,12 @@ from srff.core.candidate import Candidate, best_of, constant_candidate
 from srff.data.problem import Problem
 from srff.selection.compare import Judge
 from srff.selection.config import Config
-from srff.selection.descents import Start, continue_on, descend_penalties
+from srff.selection.descents import Start, continue_from, descend_penalties, without
 from srff.selection.eliminate import eliminate, importance
 from srff.selection.final import last_models
 from srff.selection.grow import grow
+from srff.selection.race import race
 from srff.selection.search import Log, Request, Search
-from srff.selection.starts import first_alphas, starts
 
 
 def find_model(
@@ -41,12 +41,7 @@ def find_model(
 
     search, runners = begin(problem, request, config, log)
 
-    candidates: list[Candidate] = []
-    for part, first in enumerate(runners):
-        log.stage("elimination", part, len(runners))
-        of_each_size = eliminate(search, first, rivals=candidates)
-        candidates += of_each_size
-        log.add(*of_each_size[1:])  # the first is a start, noted before
+    candidates = eliminate(search, runners)
 
     if request.n_variables is None:
         chosen = fewest_variables(search, candidates, n_eliminations=len(runners))
@@ -71,34 +66,26 @@ def begin(
 ) -> tuple[Search, list[Candidate]]:
     """The scaling of the inputs that does best, and the first candidates that go on from there.
 
-    Each start of each scaling descends once; of the winner's scaling the best candidate of every
-    family goes on.  Candidates that are given to begin from are the only ones.
+    All starts of all scalings run against each other; of the winner's scaling the best candidate of
+    every family goes on.  A candidate that is given to begin from is the only one.
     """
     if request.begin_from is not None:
         search = Search(problem, problem.scaled["standard"], request, config, log)
         return search, [_with_search_loss(search, request.begin_from)]
-    firsts: list[tuple[Search, Start, Candidate]] = []
     scalings = [d for name, d in problem.scaled.items() if request.inputs in ("auto", name)]
-    for number, data in enumerate(scalings):
-        search = Search(problem, data, request, config, log)
-        for start in starts(search):
-            log.stage("start", number, len(scalings))
-            alphas = first_alphas(search, start)
-            first = descend_penalties(search, start, alphas, problem.search_loss)
-            firsts.append((search, start, first))
-            log.add(first)
-    firsts.sort(key=lambda each: each[2].validation_error)
-    chosen, _, best = firsts[0]
+    runners = race([Search(problem, data, request, config, log) for data in scalings])
+    runners.sort(key=lambda runner: runner.best.validation_error)
+    chosen, error = runners[0].search, runners[0].best.validation_error
     for data in problem.scaled.values():
         if data is not chosen.data:
             data.close()
     # Of each family the best, if it is not hopeless: the winner now may lose variables later.
-    runners: dict[str, Candidate] = {}
-    for search, start, first in firsts:
-        hopeful = first.validation_error <= config.runner_error * best.validation_error
-        if search is chosen and hopeful:
-            runners.setdefault(start.family, first)
-    return chosen, list(runners.values())
+    firsts: dict[str, Candidate] = {}
+    for runner in runners:
+        hopeful = runner.best.validation_error <= config.runner_error * error
+        if runner.search is chosen and hopeful:
+            firsts.setdefault(runner.start.family, runner.best)
+    return chosen, list(firsts.values())
 
 
 def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
@@ -157,7 +144,8 @@ def thin(search: Search, judge: Judge, candidates: list[Candidate]) -> Candidate
         weakest = np.argsort(importance(search, current), kind="stable")
         for weak in weakest[: config.thinning_tries]:
             kept = np.delete(np.arange(current.columns.size), parts[weak])
-            smaller = continue_on(search, current, kept, config.thinning_alphas)
+            start = without(current, kept)
+            smaller = continue_from(search, start, current, config.thinning_alphas)
             candidates.append(smaller)
             search.log.add(smaller)
             if not judge.worse(smaller, judge.best(candidates)):

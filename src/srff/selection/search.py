@@ -5,11 +5,15 @@ No step of the recipe is here; this is what they pass around.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import RLock
+from typing import TypeVar
 
 import numpy as np
 
 from srff._utils.progress import Callback, Progress
+from srff._utils.threads import stop_if_asked
 from srff.core.candidate import Candidate
 from srff.core.coefficients import decreasing
 from srff.core.engine import Engine
@@ -17,6 +21,8 @@ from srff.core.groups import Groups
 from srff.data.problem import Problem
 from srff.data.scaled import ScaledData
 from srff.selection.config import Config, Numbers
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Effort:
         return replace(self, max_iter=max(self.max_iter // 2, 1))
 
     def twice(self) -> Effort:
-        """Twice the iterations: for frequencies that are free."""
+        """Twice the iterations: for a last model that descends once, or has free frequencies."""
         return replace(self, max_iter=2 * self.max_iter)
 
 
@@ -41,7 +47,6 @@ class Request:
 
     refine: str
     effort: Effort
-    budget_factors: Numbers
     wide_features: int
     """Most features of the wide model; none for a given ``n_components``."""
     free_features: int
@@ -73,6 +78,7 @@ class Log:
         self.n_evaluations = 0
         self._report, self._target_unit = report, target_unit
         self._stage, self._part = 0, (0, 1)
+        self._lock = RLock()
 
     def stage(self, name: str, part: int = 0, parts: int = 1) -> None:
         """Say that a part of a stage begins."""
@@ -86,11 +92,17 @@ class Log:
 
     def evaluated(self, count: int) -> None:
         """Count evaluations of an objective: points that coefficients were solved for at."""
-        self.n_evaluations += count
+        with self._lock:
+            self.n_evaluations += count
         self.tick()
 
     def tick(self) -> None:
         """Report; called at each evaluation, so that a callback may interrupt."""
+        stop_if_asked()
+        with self._lock:
+            self._tell()
+
+    def _tell(self) -> None:
         part, parts = self._part
         done = sum(self.SHARES[: self._stage]) + self.SHARES[self._stage] * part / parts
         message = ""
@@ -139,7 +151,7 @@ class Search:
     @property
     def wide_features(self) -> int:
         """Most features of the wide model: no more than twice the rows."""
-        return min(self.request.wide_features, int(2 * self.more_rows.n))
+        return min(self.request.wide_features, int(self.config.wide_share * self.more_rows.n))
 
     @property
     def validation(self) -> Engine:
@@ -169,3 +181,15 @@ class Search:
     def alphas(self, alpha: float, shares: Numbers) -> np.ndarray:
         """Falling penalties around one; it alone where the user gave it."""
         return decreasing(alpha * np.array((1.0,) if self.request.alpha is not None else shares))
+
+
+def together(
+    problem: Problem, engines: Sequence[Engine], tasks: Sequence[Callable[[], Result]]
+) -> list[Result]:
+    """The results of independent tasks that work on these engines, in the order of the tasks.
+
+    Side by side on threads where a pass over the rows has no use for them.  A task draws nothing at
+    random, so that results are the same for any number of threads.
+    """
+    n_threads = min(engine.spare_threads for engine in engines)
+    return problem.checkpoint.together(tasks, n_threads, engines)

@@ -17,7 +17,7 @@ from srff.selection.search import Search
 
 def starts(search: Search) -> list[Start]:
     """The places to begin from for one scaling of the inputs, those of enough variables."""
-    problem, factors = search.problem, search.request.budget_factors
+    problem = search.problem
     usable, E, b = problem.usable, search.E, search.b
     many = usable.size > search.config.metric_variables
     even = problem.scale[usable]
@@ -28,15 +28,13 @@ def starts(search: Search) -> list[Start]:
             out.append(Start(kind, columns, point, problem.at_constant(b.size), family))
 
     if not many:
-        for factor in factors:
-            add("metric", "metric", usable, Metric(np.diag(factor * even), E[usable], b))
+        add("metric", "metric", usable, Metric(np.diag(even), E[usable], b))
     scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
     add("scales", "scales", usable, scales)
     if not many:
         add("low order", "low order", usable, low_order_point(search, usable.size))
     elif "metric" in search.config.families:
-        for factor in factors:
-            add("metric", "metric", *_strongest_scales(search, factor))
+        add("metric", "metric", *_strongest_scales(search))
     found = screened(search)
     if found.columns.size:
         columns = problem.groups.completed(found.columns, usable)
@@ -93,11 +91,11 @@ def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
     return rate
 
 
-def _strongest_scales(search: Search, factor: float) -> tuple[np.ndarray, Metric]:
+def _strongest_scales(search: Search) -> tuple[np.ndarray, Metric]:
     """The strongest scales of a projected descent on the evidence, as a metric."""
     problem, config = search.problem, search.config
     engine, loss = search.engine, problem.search_loss
-    scale = factor * problem.scale
+    scale = problem.scale
     for _ in range(config.simplex_rounds):
         used = np.flatnonzero(scale)
         S = engine.statistics(scale[used, None] * search.E[used], search.b, used, loss)

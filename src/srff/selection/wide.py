@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
 from srff.core.candidate import Candidate, Member
-from srff.core.coefficients import solver_of, training_loss
 from srff.core.kernels import low_order
-from srff.core.losses import Loss, Squared
+from srff.core.losses import Loss
 from srff.core.parametrisations import LowOrder
 from srff.selection.draws import square_metric
-from srff.selection.search import Search
+from srff.selection.penalty import best_penalty
+from srff.selection.search import Search, together
 
 
 @dataclass(frozen=True)
@@ -35,41 +36,73 @@ class WideEnd:
     seconds: float
 
 
-def many_features(search: Search, around: Candidate) -> list[Candidate]:
-    """Kernels compared with fewer features, by the loss of the search; the best one with all."""
-    problem, config, n_wide = search.problem, search.config, search.wide_features
-    waves = _Waves(search, around)
-    quick, unit = problem.search_loss, problem.unit
-    alphas = search.alphas(around.alpha, config.wide_alphas) / unit
-    first = min(config.wide_first, n_wide)
-    candidates: list[Candidate] = []
-    kernels: list[tuple[float, int]] = []
+def many_features(search: Search, arounds: list[Candidate]) -> tuple[list[Candidate], float]:
+    """Kernels compared with fewer features, by the loss of the search; the best one with all.
 
-    def compare(tail: float, power: int) -> Candidate:
-        search.log.tick()
+    ``arounds`` are the candidates whose metrics are taken.  What comes back are the candidates, and
+    the tail of the best kernel.
+    """
+    problem, config = search.problem, search.config
+    engines = search.engine, search.more_rows
+    waves = [_Waves(search, around) for around in arounds]
+    tasks = [partial(_of_one_tail, search, w, tail) for w in waves for tail in config.wide_tails]
+    compared = together(problem, engines, tasks)
+    n_tails = len(config.wide_tails)
+    best = [
+        min((k for made in compared[i : i + n_tails] for k in made), key=_Kernel.error)
+        for i in range(0, len(compared), n_tails)
+    ]
+    candidates = [kernel.candidate for made in compared for kernel in made]
+    same = problem.search_loss is problem.loss
+    if search.wide_features > config.wide_first or not same:
+        widest = [partial(_with_all, search, w, k) for w, k in zip(waves, best, strict=True)]
+        last = together(problem, engines, widest)
+        candidates = [*candidates, *last] if same else last
+    return candidates, min(best, key=_Kernel.error).tail
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A kernel that was compared: its tail, its power of the stretch, and the candidate."""
+
+    tail: float
+    power: int
+    candidate: Candidate
+
+    def error(self) -> float:
+        """The validation error."""
+        return self.candidate.validation_error
+
+
+def _of_one_tail(search: Search, waves: _Waves, tail: float) -> list[_Kernel]:
+    """The kernel of a tail as it is, then stretched while that helps, or else shrunk."""
+    problem, config = search.problem, search.config
+    alphas = search.alphas(waves.around.alpha, config.wide_alphas) / problem.unit
+    first = min(config.wide_first, search.wide_features)
+
+    def compared(power: int) -> _Kernel:
         W, b = waves.frequencies(tail, power, first)
-        candidates.append(_solved(search, around.columns, W, b, alphas, quick))
-        kernels.append((tail, power))
-        return candidates[-1]
+        made = _solved(search, waves.around.columns, W, b, alphas, problem.search_loss)
+        return _Kernel(tail, power, made)
 
-    for tail in config.wide_tails:
-        best = plain = compare(tail, 0)
-        for direction in (1, -1):
-            for power in range(1, config.wide_stretches + 1):
-                candidate = compare(tail, direction * power)
-                if not candidate.validation_error < best.validation_error:
-                    break
-                best = candidate
-            if best is not plain:
-                break  # stretching helped: shrinking will not
-    i = int(np.argmin([candidate.validation_error for candidate in candidates]))
-    same = quick is problem.loss
-    if n_wide > first or not same:
-        search.log.tick()
-        near = unit * search.alphas(candidates[i].alpha, config.wide_last_alphas)
-        W, b = waves.frequencies(*kernels[i], n_wide)
-        candidates.append(_solved(search, around.columns, W, b, near, problem.loss))
-    return candidates if same else candidates[-1:]
+    kernels = [best := compared(0)]
+    for direction in (1, -1):
+        for power in range(1, config.wide_stretches + 1):
+            kernels.append(compared(direction * power))
+            if not kernels[-1].error() < best.error():
+                break
+            best = kernels[-1]
+        if best.power:
+            break  # stretching helped: shrinking will not
+    return kernels
+
+
+def _with_all(search: Search, waves: _Waves, kernel: _Kernel) -> Candidate:
+    """A kernel with all features, by the problem's own loss."""
+    problem, config = search.problem, search.config
+    near = problem.unit * search.alphas(kernel.candidate.alpha, config.wide_last_alphas)
+    W, b = waves.frequencies(kernel.tail, kernel.power, search.wide_features)
+    return _solved(search, waves.around.columns, W, b, near, problem.loss)
 
 
 class _Waves:
@@ -77,6 +110,7 @@ class _Waves:
 
     def __init__(self, search: Search, around: Candidate) -> None:
         problem, k, n_wide = search.problem, around.columns.size, search.wide_features
+        self.around = around
         self._stretch, self._k = search.config.wide_stretch, k
         sobol = stats.qmc.Sobol(k + 2, rng=np.random.default_rng(problem.rng.randint(2**31)))
         points = sobol.random_base2(int(np.ceil(np.log2(n_wide))))[:n_wide]
@@ -110,17 +144,10 @@ def _solved(
 
     def solve() -> WideEnd:
         begun = time.perf_counter()
-        solver = solver_of(loss)
-        if isinstance(loss, Squared):
-            # A Cholesky factor for each of a few alphas: cheaper than the eigenvalues of many.
-            S = engine.statistics(*waves, loss)
-            found = [training_loss(S, float(alpha)) for alpha in alphas]
-        else:
-            found = solver.path(engine, waves, alphas, search.problem.at_constant(b.size))
-        errors = solver.errors(validation, waves, [(e.coef, e.constant) for e in found])
-        i = int(np.argmin(errors))
-        e, seconds = found[i], time.perf_counter() - begun
-        return WideEnd(float(alphas[i]), e.coef, e.constant, errors[i], e.training_error, seconds)
+        near = search.problem.at_constant(b.size)
+        alpha, e, error = best_penalty(engine, validation, waves, alphas, loss, near)
+        seconds = time.perf_counter() - begun
+        return WideEnd(alpha, e.coef, e.constant, error, e.training_error, seconds)
 
     end = search.problem.checkpoint.run(WideEnd, f"wide, {b.size} features", engine, solve)
     search.log.evaluated(1)

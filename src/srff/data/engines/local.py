@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from srff.data.engines.blocks import (
     total_weight,
 )
 from srff.data.engines.plan import BlockPlan, Rows, shards
+
+ENOUGH_BLOCKS = 4
+"""Blocks for each thread that keep all threads at work in one pass: with fewer some wait for the
+last one, and for the small side between two passes."""
 
 
 class LocalEngine(Engine):
@@ -43,7 +48,9 @@ class LocalEngine(Engine):
         self._data: tuple[Any, np.ndarray, np.ndarray | None] | None = (X, Y, weight)
         self._standardisation, self._dtype = standardisation, np.dtype(dtype)
         self._rows = plan.blocks(X.shape[0], rows)
-        self._pool = Threads(n_threads)
+        self._pool, self._counting = Threads(n_threads), Lock()
+        if len(self._rows) < ENOUGH_BLOCKS * n_threads:
+            self.spare_threads = n_threads
         self._blocks: list[Block] | None = None
         if plan.cached:
             self._blocks = list(self._pool.map(self._prepare, self._rows))
@@ -86,7 +93,8 @@ class LocalEngine(Engine):
                 add(total, parts)
             return total
 
-        self.n_passes += 1
+        with self._counting:
+            self.n_passes += 1
         total: list[np.ndarray] = []
         for parts in self._pool.map(shard_sum, shards(len(self._rows), width)):
             add(total, parts)
