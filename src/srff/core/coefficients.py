@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
+from srff._utils import lapack
 from srff.core.engine import Engine
 from srff.core.features import Expansion, Statistics
 from srff.core.losses import Loss, Squared
@@ -197,8 +198,7 @@ def cholesky(G: np.ndarray, shift: float) -> np.ndarray | None:
     """The lower Cholesky factor of ``G + shift I``, rubbish above it; None if there is none."""
     A = np.array(G, dtype=np.float64, order="F")
     A[np.diag_indices_from(A)] += shift
-    factor, failed = linalg.lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
-    return None if failed else factor
+    return A if lapack.factor(A) else None
 
 
 def factored(G: np.ndarray, shift: float) -> np.ndarray:
@@ -212,5 +212,12 @@ def factored(G: np.ndarray, shift: float) -> np.ndarray:
 
 def solve_factored(factor: np.ndarray, c: np.ndarray) -> np.ndarray:
     """``A^-1 c`` from the factor of A."""
-    solution, _ = linalg.lapack.dpotrs(factor, c, lower=1)
+    solution = np.array(c, dtype=np.float64, order="F")
+    lapack.solve(factor, solution)
     return solution
+
+
+def inverse_of_factored(factor: np.ndarray) -> np.ndarray:
+    """``A^-1`` from the factor of A, which is lost."""
+    lapack.invert(factor)
+    return np.tril(factor) + np.tril(factor, -1).T

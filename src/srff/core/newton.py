@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import linalg
 
+from srff._utils import lapack
 from srff.core.engine import Engine
 from srff.core.features import Expansion
 from srff.core.losses import Loss
@@ -40,9 +40,6 @@ HAIR = 1e-8
 
 Pair = tuple[np.ndarray, np.ndarray, float]
 """A step, the change of the slope, and their product."""
-
-Factor = tuple[np.ndarray, bool]
-"""A Cholesky factor, and whether it is the lower one."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def newton(
     def objective(x: np.ndarray, value: float) -> float:
         return value + alpha * float(np.sum(x[:-1] ** 2)) + HAIR * float(np.sum(x[-1] ** 2))
 
-    def taken(x: np.ndarray) -> tuple[float, np.ndarray, Factor]:
+    def taken(x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss, the slope of J, and the factor of its second derivative."""
         value, slope, second = engine.weighted_statistics(loss, there(x))
         return value, slope + penalty * x, _factor(second, penalty[:, 0])
@@ -160,28 +157,28 @@ def _pair(s: np.ndarray, y: np.ndarray) -> list[Pair]:
     return [(s, y, product)] if product > 0 else []
 
 
-def _direction(slope: np.ndarray, factor: Factor, pairs: list[Pair]) -> np.ndarray:
+def _direction(slope: np.ndarray, factor: np.ndarray, pairs: list[Pair]) -> np.ndarray:
     """The inverse of the second derivative, corrected by some steps, times the slope."""
     q = slope.copy()
     shares = []
     for s, y, product in reversed(pairs):
         shares.append(float(np.vdot(s, q)) / product)
         q -= shares[-1] * y
-    r = linalg.cho_solve(factor, q, overwrite_b=True, check_finite=False)
+    r = np.asfortranarray(q)
+    lapack.solve(factor, r)
     for (s, y, product), share in zip(pairs, reversed(shares), strict=True):
         r += (share - float(np.vdot(y, r)) / product) * s
     return r
 
 
-def _factor(second: np.ndarray, penalty: np.ndarray) -> Factor:
+def _factor(second: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """The Cholesky factor of the second derivative, raised a little where it is too flat."""
     if not np.isfinite(second).all():
         raise ValueError("The weighted statistics are not finite.")
     mean = max(float(np.trace(second)) / second.shape[0], np.finfo(float).tiny)
     raised = 1e-10 * mean
     while True:
-        try:
-            A = second + np.diag(penalty + raised)
-            return linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            raised *= 100
+        A = np.asfortranarray(second + np.diag(penalty + raised))
+        if lapack.factor(A):
+            return A
+        raised *= 100

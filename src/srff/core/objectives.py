@@ -17,6 +17,7 @@ from srff.core.coefficients import (
     Coefficients,
     Evaluation,
     factored,
+    inverse_of_factored,
     quadratic_evaluation,
     solve_factored,
     solver_of,
@@ -97,8 +98,7 @@ class Evidence:
         # Statistics of float32 blocks know the noise to a millionth of the target's variance.
         quad = max(statistics.s - float(np.sum(a * c)), 1e-6 * statistics.s) / (n * q)
         log_det = 2 * float(np.sum(np.log(np.diag(factor)))) - G.shape[0] * np.log(shift)
-        inverse, _ = linalg.lapack.dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        inverse = inverse_of_factored(factor)
         value = q * (np.log(quad) + log_det / n) / 2
         explained = G.shape[0] - shift * float(np.trace(inverse))
         slope = q * (self.alpha * float(np.sum(a * a)) / (q * quad) - explained / n) / 2
