@@ -16,7 +16,7 @@ from srff.estimators.selector import SelectingModel
 from srff.selection.config import CONFIG, Config, ScreenConfig
 
 SOURCE = Path(srff.__file__).parent
-PROGRESS = {("search", "SHARES")}
+PROGRESS = {("search", "SHARES"), ("search", "USUAL")}
 """Numbers that say how far along a fit is, and nothing else."""
 
 

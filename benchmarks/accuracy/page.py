@@ -39,6 +39,9 @@ Written by `benchmarks/accuracy/page.py` from `benchmarks/accuracy/results.csv`,
 single fit with its settings, seconds and selected columns. How the methods are fitted is in
 `benchmarks/accuracy/README.md`.
 
+The rows of srff are of the default before its search was cut to a fifth of the time. Side by
+side, both are in `benchmarks/ablation/README.md`.
+
 {facts}
 
 ## In short

@@ -68,6 +68,9 @@ Written by `benchmarks/classification/page.py` from `benchmarks/classification/r
 holds every single fit with its settings, seconds and selected columns. How the methods are fitted
 is in `benchmarks/classification/README.md`.
 
+The rows of srff are of the default before its search was cut to a fifth of the time. Side by
+side, both are in `benchmarks/ablation/README.md`.
+
 {facts}
 
 ## Aims

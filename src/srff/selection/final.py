@@ -42,8 +42,10 @@ def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
 
     ``chosen`` was found with the loss of the search; here it is the problem's own that counts.
     """
-    search.log.stage("last model", 0, 3)
     kinds, error = search.request.kinds, Judge(search).error(chosen)
+    free = "frequencies" in kinds and _enough_rows(search)
+    parts = 3 if free else 2
+    search.log.stage("last model", 0, parts)
     chosen = _in_own_units(search, chosen)
     if not search.config.kinds_compete:
         return _own_kind(search, chosen)
@@ -58,14 +60,14 @@ def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
     engines = search.engine, search.more_rows
     tasks = [partial(_learned, search, chosen, kind, points[kind], error) for kind in points]
     learned = dict(zip(points, together(search.problem, engines, tasks), strict=True))
-    search.log.stage("last model", 1, 3)
+    search.log.stage("last model", 1, parts)
     candidates = [c for made in learned.values() for c in made] if "metric" in kinds else []
     tail = inf
     if search.wide_features and candidates and isinstance(search.problem.kernel, Gaussian):
         wide, tail = many_features(search, _worth_widening(search, learned))
         candidates += wide
-    search.log.stage("last model", 2, 3)
-    if "frequencies" in kinds and _enough_rows(search, candidates):
+    if free:
+        search.log.stage("last model", 2, parts)
         around = best_of([*learned["metric"], *learned["low order"]])
         candidates += free_frequencies(search, around, tail, candidates)
     candidates.append(blend(search, candidates))
@@ -120,10 +122,10 @@ def _worth_widening(search: Search, learned: dict[str, list[Candidate]]) -> list
     return [dense, sparse] if close else [sparse]
 
 
-def _enough_rows(search: Search, others: list[Candidate]) -> bool:
-    """Whether free frequencies can be learned from the rows, or there is nothing else."""
+def _enough_rows(search: Search) -> bool:
+    """Whether free frequencies can be learned from the rows, or nothing else is asked for."""
     least = search.config.rows_per_frequency[0] * search.problem.b.size
-    return search.engine.n >= least or not others
+    return search.engine.n >= least or search.request.refine == "frequencies"
 
 
 def _own_kind(search: Search, chosen: Candidate) -> list[Candidate]:
