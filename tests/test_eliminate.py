@@ -114,10 +114,11 @@ def test_a_descent_down_the_penalties_gives_up_when_the_error_has_risen(search, 
     assert next(errors) == 0.1  # the last alpha was not tried
 
 
-def test_elimination_gives_a_model_of_each_size(search, first, monkeypatch):
+def test_elimination_gives_a_model_of_each_size(problem, first, monkeypatch):
+    search = search_of(problem, config=replace(CONFIG, one_by_one=6))
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda search, models: False)
     models = eliminate(search, [first])
-    assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]
+    assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]  # a third at a time
     for larger, smaller in pairwise(models):
         assert set(smaller.columns) < set(larger.columns)
     (three,) = [m for m in models if m.columns.size == 3]
@@ -129,7 +130,7 @@ def test_elimination_stops_when_it_is_hopeless_and_holds_a_given_alpha(problem, 
     stop = "srff.selection.eliminate.hopeless"
     monkeypatch.setattr(stop, lambda search, models: len(models) == 3)
     models = eliminate(search_of(problem, alpha=first.alpha), [first])
-    assert [m.columns.size for m in models] == [10, 7, 5]
+    assert [m.columns.size for m in models] == [10, 9, 8]
     assert {m.alpha for m in models} == {first.alpha}
 
 

@@ -81,7 +81,7 @@ class Log:
         self.candidates: list[Candidate] = []
         self.n_evaluations = 0
         self._report, self._target_unit = report, target_unit
-        self._stage, self._part, self._ticks = 0, (0, 1), 0
+        self._stage, self._part, self._ticks, self._done = 0, (0, 1), 0, 0.0
         self._lock = RLock()
 
     def stage(self, name: str, part: int = 0, parts: int = 1) -> None:
@@ -111,13 +111,13 @@ class Log:
         part, parts = self._part
         within = 1 - exp(-self._ticks / self.USUAL)  # of a part whose end nobody knows
         share = self.SHARES[self._stage] * (part + within) / parts
-        done = sum(self.SHARES[: self._stage]) + share
+        self._done = max(self._done, sum(self.SHARES[: self._stage]) + share)
         message = ""
         if self.candidates:
             loss = self.candidates[-1].loss
             error = min(c.validation_error for c in self.candidates if c.loss is loss)
             message = f"best error {loss.reported(error, self._target_unit):.4g}"
-        self._report(Progress(self.STAGES[self._stage], round(1000 * done), 1000, message))
+        self._report(Progress(self.STAGES[self._stage], round(1000 * self._done), 1000, message))
 
 
 @dataclass(frozen=True)
