@@ -59,7 +59,9 @@ cost and save about a tenth each; on the 2 cores, one draw, other work ran besid
 {beside}
 
 Where LightGBM finds nothing to learn it stops at once, and is far faster: noise, SE1, joint waves,
-the product of three signs. How fast it is beside srff depends on the machine.
+the product of three signs. How fast it is beside srff depends on the machine and what else runs
+there: in another run on the 2 cores, with tests beside, the synthetic problems took 2.0 times as
+long.
 
 The sections below were measured before the search was cut to a fifth of its time.
 
