@@ -102,6 +102,9 @@ def test_nothing_is_kept_on_noise(seed):
     assert not model.get_support().any()
     assert model.model_kind_ == "mean"
     np.testing.assert_allclose(model.predict(np.zeros((2, 8))), noise.mean())
+    with pytest.warns(UserWarning, match="No features were selected"):
+        none = model.transform(np.ones((3, 8)))
+    np.testing.assert_array_equal(model.inverse_transform(none), np.zeros((3, 8)))
 
 
 @pytest.mark.parametrize("kernel", ["laplace", "matern32", "matern52"])

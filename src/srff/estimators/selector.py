@@ -156,7 +156,10 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         -------
         X : array of shape (n_samples, n_features)
         """
-        return super().inverse_transform(to_host(X))
+        X = to_host(X)
+        if np.shape(X)[1:] == (0,) and not self.get_support().any():
+            return np.zeros((len(X), self.n_features_in_))  # scikit-learn refuses no column at all
+        return super().inverse_transform(X)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
