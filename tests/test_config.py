@@ -73,9 +73,12 @@ def test_an_estimator_takes_other_constants(monkeypatch):
     rng = np.random.RandomState(0)
     X = rng.standard_normal((120, 4))
     settings = {"n_components": 20, "max_iter": 2, "refine": "frequencies", "random_state": 0}
+    counts = []
     for members in (CONFIG.free_members, 3):
         config = replace(CONFIG, free_members=members)
         monkeypatch.setattr(SelectingModel, "selection_config", config)
         model = SRFFRegressor(**settings).fit(X, np.sin(2 * X[:, 0]))
         assert model.offsets_.size in (20, 20 * members)
         assert model.path_["kind"].tolist().count("frequencies") == 2
+        counts.append(model.n_evaluations_)
+    assert counts[0] < counts[1]  # one more draw was learned

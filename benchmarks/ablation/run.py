@@ -48,10 +48,7 @@ def problems() -> dict[str, Any]:
 def settings_of(text: str) -> tuple[str, dict[str, Any]]:
     """A variant's name and settings from ``name: a=1, b=(2, 3)``."""
     name, _, rest = text.partition(":")
-    values = {}
-    for part in rest.split("|"):
-        if part.strip():
-            values |= eval(f"dict({part})", {"inf": float("inf")})
+    values = eval(f"dict({rest})", {"inf": float("inf")}) if rest.strip() else {}
     return name.strip(), values
 
 

@@ -12,8 +12,8 @@
    significantly better than the best constant.
 4. *The last model* on the variables that are left: several kinds compete.
 
-What a step needs is in the files beside this one: ``starts``; ``eliminate``; ``compare`` and
-``grow``; ``final``.  Every constant is in :mod:`srff.selection.config`.
+What a step needs is in the files beside this one: ``starts`` and ``race``; ``eliminate``;
+``compare`` and ``grow``; ``final``.  Every constant is in :mod:`srff.selection.config`.
 """
 
 from __future__ import annotations
