@@ -16,6 +16,7 @@ from srff.core.losses import SQUARED
 from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Metric, Scales
 from srff.selection.blend import mean_of
+from srff.selection.compare import Judge
 from srff.selection.config import CONFIG
 from srff.selection.descents import Start, continue_with_more_rows, descend_penalties
 from srff.selection.draws import square_metric
@@ -193,7 +194,8 @@ def last(problem, chosen, report=lambda progress: None, **request):
     fresh = replace(problem, rng=np.random.RandomState(0))
     config = replace(CONFIG, wide_first=64)
     request = {"wide_features": 128} | request
-    return last_models(search_of(fresh, report=report, config=config, **request), chosen)
+    search = search_of(fresh, report=report, config=config, **request)
+    return last_models(search, Judge(search), chosen)
 
 
 def test_all_kinds_compete_and_none_reads_other_columns(problem, search, chosen):

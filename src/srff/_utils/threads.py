@@ -92,9 +92,9 @@ def together(tasks: Sequence[Callable[[], Result]], n_threads: int) -> list[Resu
     """The results of independent tasks in their order, each task by one thread.
 
     When one fails, or the caller is interrupted, the others end at their next
-    :func:`stop_if_asked`, and the failure is raised.
+    :func:`stop_if_asked`, and the failure is raised.  Within a task they run one after the other.
     """
-    if n_threads == 1 or len(tasks) <= 1:
+    if n_threads == 1 or len(tasks) <= 1 or getattr(_task, "stop", None) is not None:
         return [task() for task in tasks]
     stop = Event()
 

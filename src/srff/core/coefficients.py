@@ -56,10 +56,7 @@ class Evaluation:
 
 def ridge(statistics: Statistics, alpha: float) -> np.ndarray:
     """``a = (G + n alpha I)^-1 c``, equation (RFLinearProblem) of the paper."""
-    factor = cholesky(statistics.G, statistics.n * alpha)
-    if factor is None:  # alpha below the rounding of G
-        return ridge_path(statistics, np.array([alpha]))[0]
-    return solve_factored(factor, statistics.c)
+    return solve_factored(factored(statistics.G, statistics.n * alpha), statistics.c)
 
 
 def ridge_path(statistics: Statistics, alphas: np.ndarray) -> np.ndarray:
@@ -176,7 +173,7 @@ def solver_of(loss: Loss) -> Solver:
 
 def training_loss(statistics: Statistics, alpha: float) -> Evaluation:
     """``min_a J(a) = (s - c'a) / n`` of a quadratic loss, from its statistics."""
-    a = solve_factored(factored(statistics.G, statistics.n * alpha), statistics.c)
+    a = ridge(statistics, alpha)
     value = (statistics.s - float(np.sum(a * statistics.c))) / statistics.n
     return quadratic_evaluation(value, a, statistics, 1 / statistics.n)
 

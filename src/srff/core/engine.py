@@ -140,6 +140,17 @@ class Engine(Resource, ABC):
         one, two = self._sum(features.permutation_loss, *self._arguments(loss, model), plain)
         return self._mean_and_error(one, two)
 
+    def shuffled_losses(
+        self, loss: Loss, expansions: list[Expansion], n_shuffles: int
+    ) -> np.ndarray:
+        """Sums of losses of models, as they are and with their outputs shuffled within blocks.
+
+        (models, 1 + n_shuffles); see :func:`srff.core.features.shuffled_losses`.
+        """
+        models = [self._model(expansion) for expansion in expansions]
+        (values,) = self._sum(features.shuffled_losses, None, loss, n_shuffles, *models)
+        return values
+
     def blend_losses(
         self, loss: Loss, shares: np.ndarray, expansions: list[Expansion]
     ) -> np.ndarray:

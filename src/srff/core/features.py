@@ -269,6 +269,29 @@ def blend_losses(
     return (xp.stack([_weighted_sum(loss.value(Y, mean), weight) for mean in means]),)
 
 
+def shuffled_losses(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, n_shuffles: int, *models: ExpansionArrays
+) -> tuple[Array]:
+    """The losses of each model when its outputs are shuffled among the block's rows.
+
+    One row for each model; the first number is the loss as it is, then come so many shuffles, the
+    same for all models.
+    """
+    xp = array_namespace(X, Y)
+    n = X.shape[0]
+    rng = np.random.RandomState(n)
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(n_shuffles))]
+    flat = xp.asarray(np.concatenate(orders), device=device(X))
+    targets = xp.concat([Y] * len(orders), axis=0)
+
+    def of(model: ExpansionArrays) -> Array:
+        F = xp.take(model_outputs(X, *model), flat, axis=0)
+        values = xp.reshape(loss.value(targets, F), (len(orders), n))
+        return xp.sum(values if weight is None else values * weight, axis=1)
+
+    return (xp.stack([of(model) for model in models]),)
+
+
 def permutation_loss(
     X: Array,
     Y: Array,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -13,10 +14,12 @@ from srff.core.engine import Engine
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import FirstPass, first_pass
+from srff.data.folds import Split, fold_splits, n_folds
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+from srff.data.weights import counted
 
 VALIDATION_ROWS = 20_000
 """Most rows that models are validated on: enough to tell a hundredth of the error from chance."""
@@ -47,6 +50,10 @@ FEW_HELD, MOST_HELD = 30, 0.4
 
 Pair = tuple[Any, np.ndarray, np.ndarray | None]
 """Inputs, targets and weights of the user's validation rows."""
+
+Validation = float | int | str | Pair | list[Split] | None
+"""A share of the rows, a number of folds, "auto" for a share or "folds" for folds that suit the
+number of rows, a pair of its own, or splits that a user brings; None for nothing."""
 
 
 class Dataset(ABC):
@@ -88,6 +95,10 @@ class Dataset(ABC):
             "weight": self.inputs.total,
         }
 
+    def folds(self) -> list[Dataset]:
+        """The data set with each of its folds held out, itself the first; it alone without."""
+        return [self]
+
     @abstractmethod
     def _marks(self) -> list[np.ndarray]:
         """A few numbers that other rows would not have."""
@@ -116,34 +127,63 @@ class MemoryDataset(Dataset):
         Y: np.ndarray,
         weight: np.ndarray | None,
         multipliers: np.ndarray,
-        validation: float | str | Pair | None,
+        validation: Validation,
         n_threads: int,
+        classes: bool = False,
     ) -> None:
         keys = row_keys(X, Y, multipliers, n_threads)
-        if X.shape[0] <= MERGE_ROWS or (few_kinds(keys[:MERGE_ROWS]) and few_kinds(keys)):
+        weight = _counted(weight)
+        given = isinstance(validation, list)  # splits of the rows as they stand
+        if given:
+            pass
+        elif X.shape[0] <= MERGE_ROWS or (few_kinds(keys[:MERGE_ROWS]) and few_kinds(keys)):
             X, Y, weight, keys = merge_rows(X, Y, weight, keys)
         self.n_rows, self.n_features = X.shape
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
         self._data, self._keys = (X, Y, weight), keys
         self._training = self._data
         self._kept: np.ndarray | None = None
+        self._splits: list[Split] = []
         if isinstance(validation, str):
-            validation = default_validation(self.n_rows)
-        if isinstance(validation, float) and weight is not None and shares_rows(weight):
+            count = n_folds(self.n_rows) if validation == "folds" else 1
+            validation = count if count > 1 else default_validation(self.n_rows)
+        if isinstance(validation, int | float) and weight is not None and shares_rows(weight):
             # A few kinds of rows, each many times: part of each kind validates.
-            self._training = X, Y, (1 - validation) * weight
-            self._validation_rows = (X, Y, validation * weight, None)
+            share = validation if isinstance(validation, float) else 1 / validation
+            self._training = X, Y, (1 - share) * weight
+            self._validation_rows = (X, Y, share * weight, None)
             self.refit = True
         elif isinstance(validation, float):
             out = split_rows(keys, weight, validation)
-            if out.any():
-                self._kept, left = np.flatnonzero(~out), np.flatnonzero(out)
-                self._validation_rows = (X, Y, weight, left[highest(keys[left], VALIDATION_ROWS)])
-                self.refit = True
+            self._splits = [(np.flatnonzero(~out), np.flatnonzero(out))] if out.any() else []
+        elif isinstance(validation, int):
+            strata = np.unique(Y, axis=0, return_inverse=True)[1].ravel() if classes else None
+            splits = fold_splits(keys, validation, strata)
+            self._splits = splits if len(splits) > 1 else []
+        elif isinstance(validation, list):
+            self._splits = validation
         elif validation is not None:
             self._validation_rows = validation_pair(validation, multipliers, n_threads)
-        self.n_training = self.n_rows if self._kept is None else self._kept.size
-        self.n = total_weight(X, self._training[2], self._kept)
+        self.n_training, self.n = self.n_rows, total_weight(X, self._training[2], None)
+        if self._splits:
+            self._hold_out(*self._splits[0])
+
+    def _hold_out(self, kept: np.ndarray, out: np.ndarray) -> None:
+        """Learn from some rows, validate on others."""
+        X, Y, weight = self._data
+        held = out[highest(self._keys[out], VALIDATION_ROWS)]
+        self._kept, self._validation_rows = kept, (X, Y, weight, held)
+        self.refit, self.n_training = True, kept.size
+        self.n = total_weight(X, weight, kept)
+
+    def folds(self) -> list[Dataset]:
+        """The data set with each of its folds held out, itself the first."""
+        others: list[Dataset] = []
+        for split in self._splits[1:]:
+            other = copy(self)
+            other._hold_out(*split)
+            others.append(other)
+        return [self, *others]
 
     def _marks(self) -> list[np.ndarray]:
         weight = self._data[2]
@@ -176,19 +216,27 @@ class StreamedDataset(Dataset):
         source: Source,
         first: FirstPass,
         multipliers: np.ndarray,
-        validation: float | str | Pair | None,
+        validation: Validation,
         n_threads: int,
     ) -> None:
         self._source, self._first = source, first
         self.n_rows, self.n_features = first.n_rows, source.n_features
         self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
+        if isinstance(validation, list):
+            raise ValueError(
+                f"validation by splits needs rows in memory, at most {STREAM_ROWS:,}; there are "
+                f"{self.n_rows:,}."
+            )
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
+        elif isinstance(validation, int):
+            validation = 1 / validation  # of so many rows one fold says enough
         if isinstance(validation, float):
             low = first.low
             low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
-            self._validation_rows = (low.X, low.Y, low.weight, None)
+            self._held_out = low
+            self._validation_rows = (low.X, low.Y, _counted(low.weight), None)
             held = total_weight(low.X, low.weight, None)
             self.n_training -= low.keys.size
             self.refit = True
@@ -211,10 +259,11 @@ class StreamedDataset(Dataset):
             engine = self._stream(s, options, many=True)
             if not self.refit:
                 return engine
-            return Remainder(engine, self.validation(s, replace(options, device="cpu")), self.n)
+            low, on_cpu = self._held_out, replace(options, device="cpu")
+            return Remainder(engine, make_engine(low.X, low.Y, low.weight, s, on_cpu), self.n)
         high = self._first.high
         rows = highest(high.keys, most)
-        return make_engine(high.X, high.Y, high.weight, s, options, rows=rows)
+        return make_engine(high.X, high.Y, _counted(high.weight), s, options, rows=rows)
 
     def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""
@@ -237,6 +286,10 @@ class StreamedDataset(Dataset):
         if many:
             room = STREAM_CACHE_BYTES if o.memory_limit is None else o.memory_limit / 2
         return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
+
+
+def _counted(weight: np.ndarray | None) -> np.ndarray | None:
+    return None if weight is None else counted(weight)
 
 
 def few_kinds(keys: np.ndarray) -> bool:
@@ -284,31 +337,33 @@ def array_dataset(
     Y: np.ndarray,
     weight: np.ndarray | None,
     rng: np.random.RandomState,
-    validation: float | str | Pair | None,
+    validation: Validation,
     device: str,
     n_threads: int,
     memory_limit: float | None = None,
+    classes: bool = False,
 ) -> Dataset:
     """The data set of arrays; many rows on a CPU are gone through as a source."""
     if X.shape[0] > STREAM_ROWS and device == "cpu":
         source = ArraySource(X, Y, weight)
         return source_dataset(source, rng, validation, n_threads, memory_limit)
     multipliers = key_multipliers(rng, X.shape[1])
-    return MemoryDataset(X, Y, weight, multipliers, validation, n_threads)
+    return MemoryDataset(X, Y, weight, multipliers, validation, n_threads, classes)
 
 
 def source_dataset(
     source: Source,
     rng: np.random.RandomState,
-    validation: float | str | Pair | None,
+    validation: Validation,
     n_threads: int,
     memory_limit: float | None = None,
+    classes: bool = False,
 ) -> Dataset:
     """The data set of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
     few = rows_if_few(source)
     if few is not None:
-        return MemoryDataset(*few, multipliers, validation, n_threads)
+        return MemoryDataset(*few, multipliers, validation, n_threads, classes)
     n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS
     if memory_limit is not None:
         # Rows, their standardised copies and what is made of them on the way take a third.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -92,6 +92,7 @@ class Problem(Resource):
     """
 
     scaled: dict[str, ScaledData]
+    n_rows: int
     refit: bool
     loss: Loss
     groups: Groups
@@ -111,6 +112,14 @@ class Problem(Resource):
     standard: Standardise = field(repr=False)
     """Kept for its centers and spreads, whichever scaling is chosen."""
     checkpoint: Checkpoint = field(repr=False)
+    others: tuple[Problem, ...] = field(default=(), repr=False)
+    """The same with each of the other folds held out.  They share scalings, which do not look at
+    how inputs and target go together, and have random numbers of their own."""
+
+    @property
+    def folds(self) -> tuple[Problem, ...]:
+        """The problem with each fold held out, this one first."""
+        return self, *self.others
 
     @property
     def training(self) -> Engine:
@@ -172,12 +181,14 @@ class Problem(Resource):
     @property
     def n_passes(self) -> int:
         """Passes so far that read every training row, those of the preparation among them."""
-        return self.n_first_passes + sum(data.n_passes for data in self.scaled.values())
+        own = sum(data.n_passes for data in self.scaled.values())
+        return self.n_first_passes + own + sum(other.n_passes for other in self.others)
 
     @property
     def effective_passes(self) -> float:
         """Rows read so far, as a multiple of the training rows."""
-        return self.n_first_passes + sum(data.effective_passes for data in self.scaled.values())
+        own = sum(data.effective_passes for data in self.scaled.values())
+        return self.n_first_passes + own + sum(other.effective_passes for other in self.others)
 
     def frequencies(self, scale: np.ndarray) -> Waves:
         """``W = diag(gamma) E`` in the columns of positive scale, ``b``, and those columns."""
@@ -223,6 +234,8 @@ class Problem(Resource):
         """Give back what the engines hold."""
         for data in self.scaled.values():
             data.close()
+        for other in self.others:
+            other.close()
 
 
 def make_problem(
@@ -248,11 +261,18 @@ def make_problem(
 
     dtype = block_dtype(o.dtype, n_rows, o.float64_rows)
     options = EngineOptions(n_components, dtype, o.device, o.n_threads, o.memory_limit)
-    return Problem(
-        scaled={
-            t.name: ScaledData(dataset, Standardisation(t, targets.center, targets.spread), options)
-            for t in _scalings(dataset, standard, o.inputs, o.joint)
-        },
+    transforms = _scalings(dataset, standard, o.inputs, o.joint)
+
+    def scaled(rows: Dataset) -> dict[str, ScaledData]:
+        return {
+            t.name: ScaledData(rows, Standardisation(t, targets.center, targets.spread), options)
+            for t in transforms
+        }
+
+    first, *others = dataset.folds()
+    problem = Problem(
+        scaled=scaled(first),
+        n_rows=n_rows,
         refit=dataset.refit,
         loss=o.loss,
         groups=groups,
@@ -269,6 +289,14 @@ def make_problem(
         variance=np.where(varies, dataset.inputs.standard()[1] / standard.spread, 0.0) ** 2,
         standard=standard,
         checkpoint=checkpoint,
+    )
+    seeds = [rng.randint(2**31) for _ in others]
+    return replace(
+        problem,
+        others=tuple(
+            replace(problem, scaled=scaled(rows), rng=np.random.RandomState(seed), n_first_passes=0)
+            for rows, seed in zip(others, seeds, strict=True)
+        ),
     )
 
 

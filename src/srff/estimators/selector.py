@@ -231,6 +231,10 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
         return min(wide, fitting), min(free, fitting)
 
+    def _default_validation(self) -> str | None:
+        recipe_alone = self.refine is not None and self.solver == "profile"
+        return "folds" if recipe_alone else super()._default_validation()
+
     def _chooses(self) -> bool:
         return (
             self.refine is not None

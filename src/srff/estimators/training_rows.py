@@ -22,6 +22,7 @@ from srff.data.sources import Source
 from srff.data.sources.base import refuse_nothing
 from srff.data.sources.facts import TableFacts, source_encoding
 from srff.data.sources.learning import learn_facts
+from srff.data.weights import counted
 
 
 class TrainingRows(BaseEstimator):
@@ -50,7 +51,9 @@ class TrainingRows(BaseEstimator):
         else:
             X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
         validation = self._check_validation()
-        return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
+        return array_dataset(
+            X, Y, weight, rng, validation, self.device, n_threads, limit, self._has_classes()
+        )
 
     def _no_encoding(self) -> None:
         """Every column is one of numbers."""
@@ -91,7 +94,7 @@ class TrainingRows(BaseEstimator):
             levels,
             self.categories,
             self.missing,
-            weight=weight,
+            weight=None if weight is None else counted(weight),
             random_state=rng.randint(2**31),
             names=None if names is None else [str(name) for name in names],
         )
@@ -124,12 +127,24 @@ class TrainingRows(BaseEstimator):
                 X, Y, weight = few
                 X = self._encoded(X, Y, facts.levels, weight, rng)
                 validation = self._check_validation()
-                return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit)
+                return array_dataset(
+                    X,
+                    Y,
+                    weight,
+                    rng,
+                    validation,
+                    self.device,
+                    n_threads,
+                    limit,
+                    self._has_classes(),
+                )
             self.levels_ = facts.levels
             self.encoding_ = source_encoding(facts, self.categories, self.missing)
         if outcome is not None or self.encoding_ is not None:
             source = source.mapped(self.encoding_, outcome, facts)
-        return source_dataset(source, rng, self._check_validation(), n_threads, limit)
+        return source_dataset(
+            source, rng, self._check_validation(), n_threads, limit, self._has_classes()
+        )
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -157,7 +172,7 @@ class TrainingRows(BaseEstimator):
     def _check_validation(self) -> float | str | Pair | None:
         """A fraction, a checked pair with weights, or None where there is nothing to choose."""
         if self.validation is None:
-            return "auto" if self._chooses() else None
+            return self._default_validation()
         if not isinstance(self.validation, tuple | list):
             return parameters.check_fraction("validation", self.validation)
         if len(self.validation) != 2:
@@ -172,6 +187,10 @@ class TrainingRows(BaseEstimator):
             X = self.encoding_(coded(self._table(X), self.levels_))
             y = self._check_y(X, y)
         return X, *self._known_targets(y)
+
+    def _default_validation(self) -> str | None:
+        """How rows are held out where the user does not say."""
+        return "auto" if self._chooses() else None
 
     @abstractmethod
     def _chooses(self) -> bool:

@@ -1,94 +1,140 @@
-"""Which of two candidates is better: paired tests of their losses on the validation rows."""
+"""Which of two panels is better: paired tests of their losses on the rows held out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
 from srff.core.candidate import Candidate, constant_candidate
-from srff.core.engine import Engine
-from srff.selection.penalty import best_penalty
+from srff.selection.panel import Folds, Panel, best_panel, in_each, panel_of, size_of
+from srff.selection.penalty import at_penalties
 from srff.selection.search import Search
 
 
-def significantly_worse(
-    validation: Engine, first: Candidate, second: Candidate, level: float, fewest_rows: int
-) -> bool:
-    """Whether ``first`` has larger losses than ``second``: paired, one-sided t tests.
-
-    Of the losses of the rows, such as squared errors, and of their roots, which a few large ones do
-    not drown; either may find a difference, each at half the level.
-    """
-    if validation.n < fewest_rows:
-        return False
-    mean, error = validation.difference(second.loss, first.expansion(), second.expansion())
-    limit = stats.t.isf(level / 2, max(validation.n - 1, 1.0))
-    return bool(np.any(mean > limit * error))
-
-
 class Judge:
-    """Compares candidates by the loss of the problem on the validation rows.
+    """Compares panels by the loss of the problem on the rows held out.
 
     Candidates of the search were learned by its quadratic loss.  Where that is not the problem's
     own, each is judged with the coefficients of the problem's loss at the same frequencies, and the
     penalty that suits that loss.
     """
 
-    def __init__(self, search: Search) -> None:
-        self._search = search
-        self._solved: dict[int, tuple[Candidate, Candidate]] = {}
+    def __init__(self, folds: Folds) -> None:
+        self._folds, self._config = folds, folds[0].config
+        self._solved: dict[int, tuple[Panel, Panel]] = {}
 
-    def with_own_loss(self, candidate: Candidate) -> Candidate:
-        """The candidate with the problem's loss."""
-        if candidate.loss is self._search.problem.loss:
-            return candidate
-        if id(candidate) not in self._solved:
-            # With the candidate itself, so that no other can have its id.
-            self._solved[id(candidate)] = candidate, self._solve(candidate)
-        return self._solved[id(candidate)][1]
+    def with_own_loss(self, panel: Panel) -> Panel:
+        """The panel with the problem's loss."""
+        if id(panel) not in self._solved:
+            each = in_each(self._folds, panel, _with_own_loss)
+            # One penalty for all folds, by its place among them; a constant has but one.
+            count = max(map(len, each))
+            panels = [
+                panel_of(
+                    self._folds, [candidates[min(k, len(candidates) - 1)] for candidates in each]
+                )
+                for k in range(count)
+            ]
+            # With the panel itself, so that no other can have its id.
+            self._solved[id(panel)] = panel, best_panel(panels)
+        return self._solved[id(panel)][1]
 
-    def _solve(self, candidate: Candidate) -> Candidate:
-        search, problem = self._search, self._search.problem
-        (m,) = candidate.members
-        if not candidate.columns.size:
-            c = problem.constant.c
-            return constant_candidate(candidate.transform, search.validation, problem.loss, c)
-        alpha, e, error = best_penalty(
-            search.engine,
-            search.validation,
-            (m.W, m.b, candidate.columns),
-            search.alphas(m.alpha * problem.unit, search.config.judged_alphas),
-            problem.loss,
-            problem.at_constant(m.b.size),
-        )
-        member = replace(m, alpha=alpha, coef=e.coef, constant=e.constant)
-        return replace(candidate, members=(member,), loss=problem.loss, validation_error=error)
+    def error(self, panel: Panel) -> float:
+        """The mean of the problem's loss."""
+        return self.with_own_loss(panel).error
 
-    def error(self, candidate: Candidate) -> float:
-        """The validation error by the problem's loss."""
-        return self.with_own_loss(candidate).validation_error
+    def best(self, panels: Sequence[Panel]) -> Panel:
+        """The panel of the lowest loss, the first of equals."""
+        return min(panels, key=self.error)
 
-    def best(self, candidates: list[Candidate]) -> Candidate:
-        """The candidate of the lowest loss, the first of equals."""
-        return min(candidates, key=self.error)
+    def rise(self, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
+        """How much larger the losses of ``first`` are, in the mean, and the standard errors.
 
-    def worse(self, first: Candidate, second: Candidate, level: float | None = None) -> bool:
-        """Whether ``first`` is significantly worse than ``second``."""
-        config = self._search.config
-        return significantly_worse(
-            self._search.validation,
-            self.with_own_loss(first),
-            self.with_own_loss(second),
-            config.keep_level if level is None else level,
-            config.fewest_rows,
-        )
+        Two numbers each: of the losses of the rows, such as squared errors, and of their roots,
+        which a few large ones do not drown.
+        """
+        pairs = zip(self.with_own_loss(first).each, self.with_own_loss(second).each, strict=True)
+        n, total, squares = 0.0, np.zeros(2), np.zeros(2)
+        for search, (one, two) in zip(self._folds, pairs, strict=True):
+            if one is two:
+                n += search.validation.n
+                continue
+            rows = search.validation
+            mean, error = rows.difference(one.loss, one.expansion(), two.expansion())
+            n, total = n + rows.n, total + rows.n * mean
+            squares += rows.n * (error**2 * max(rows.n - 1, 1.0) + mean**2)
+        mean = total / n
+        variance = np.maximum(squares / n - mean**2, 0.0)
+        return mean, np.sqrt(variance / max(n - 1, 1.0))
 
-    def smallest(self, candidates: list[Candidate]) -> Candidate:
-        """The smallest not significantly worse than the best; of equals the better one."""
-        best = self.best(candidates)
-        for candidate in sorted(candidates, key=lambda c: (self._search.size(c), self.error(c))):
-            if candidate is best or not self.worse(candidate, best):
-                return candidate
+    def worse(self, first: Panel, second: Panel) -> bool:
+        """Whether ``first`` is worse than ``second``: paired, one-sided t tests.
+
+        Of the losses and of their roots; either may find a difference, each at half the level.
+        """
+        n = sum(search.validation.n for search in self._folds)
+        if n < self._config.fewest_rows:
+            return False
+        mean, error = self.rise(first, second)
+        limit = stats.t.isf(self._folds[0].keep_level / 2, max(n - 1, 1.0))
+        return bool(np.any(mean > limit * error))
+
+    def smallest(self, panels: Sequence[Panel]) -> Panel:
+        """The smallest that is not worse than the best; of equals the better one."""
+        best = self.best(panels)
+        for panel in sorted(panels, key=lambda p: (size_of(self._folds, p), self.error(p))):
+            if panel is best or not self.worse(panel, best):
+                return panel
         return best
+
+    def chance(self, chosen: Panel, panels: Sequence[Panel]) -> float:
+        """The p-value of ``chosen`` where nothing depends on anything, by permutations.
+
+        Predictions are shuffled among the rows of each fold; the loss of a panel is then measured
+        in units of how its shuffled losses vary.  Under independence that of ``chosen`` is above
+        the largest of all ``panels`` in a shuffle no more often than the p-value says, whatever the
+        law of the losses, and however many panels were tried.
+        """
+        own = [self.with_own_loss(panel) for panel in (chosen, *panels)]
+        losses = np.zeros((len(own), 1 + self._config.shuffles))
+        for k, search in enumerate(self._folds):
+            models = [panel.each[k].expansion() for panel in own]
+            losses = losses + search.validation.shuffled_losses(
+                own[0].each[k].loss, models, self._config.shuffles
+            )
+        shuffled = losses[:, 1:]
+        spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
+        gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
+        above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[0, 0])
+        return float((1 + above) / (1 + shuffled.shape[1]))
+
+
+def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:
+    """The candidate with the problem's loss, at penalties that may suit it."""
+    problem = search.problem
+    if candidate.loss is problem.loss:
+        return [candidate]
+    if not candidate.columns.size:
+        c = problem.constant.c
+        return [constant_candidate(candidate.transform, search.validation, problem.loss, c)]
+    (m,) = candidate.members
+    each = at_penalties(
+        search.engine,
+        search.validation,
+        (m.W, m.b, candidate.columns),
+        search.alphas(m.alpha * problem.unit, search.config.judged_alphas),
+        problem.loss,
+        problem.at_constant(m.b.size),
+    )
+    return [
+        replace(
+            candidate,
+            members=(replace(m, alpha=p.alpha, coef=p.found.coef, constant=p.found.constant),),
+            loss=problem.loss,
+            validation_error=p.error,
+        )
+        for p in each
+    ]

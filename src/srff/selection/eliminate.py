@@ -1,8 +1,8 @@
 """From many variables to few: learn, drop the least needed, learn again.
 
 Each round descends from where the last one ended, down a few values of alpha, and keeps the point
-that validates best; then the variables that are needed least leave.  What comes back is one
-candidate for every size on the way.
+that validates best; then the variables that are needed least leave.  What comes back is one panel
+of candidates for every size on the way.
 """
 
 from __future__ import annotations
@@ -12,51 +12,59 @@ from functools import partial
 import numpy as np
 
 from srff.core.candidate import Candidate
-from srff.selection.descents import Start, continue_from, without
-from srff.selection.search import Search, together
+from srff.selection.descents import without
+from srff.selection.lines import Descent, Line, run
+from srff.selection.panel import Folds, Panel, side_by_side, size_of
+from srff.selection.search import Search
 
 
-def eliminate(search: Search, firsts: list[Candidate]) -> list[Candidate]:
-    """Candidates of falling size from each of ``firsts``, which are among them.
+def eliminate(folds: Folds, firsts: list[Panel]) -> list[Panel]:
+    """Panels of falling size from each of ``firsts``, which are among them.
 
     All take one step after the other, side by side, each until it is hopeless or behind.  Where a
     number of variables is asked for, they go on to that one, hopeless or not.
     """
-    log, config = search.log, search.config
-    lines = [[first] for first in firsts]
-    while going := [line for line in lines if _goes_on(search, line, lines)]:
-        log.stage("elimination", len(lines) - len(going), len(lines))
-        starts = [_smaller(search, line[-1]) for line in going]
-        made = together(
-            search.problem,
-            [search.engine],
-            [
-                partial(continue_from, search, start, line[-1], config.next_alphas)
-                for start, line in zip(starts, going, strict=True)
-            ],
-        )
-        for line, candidate in zip(going, made, strict=True):
-            line.append(candidate)
-        log.add(*made)
-    return [candidate for line in lines for candidate in line]
+    search = folds[0]
+    sizes = [[first] for first in firsts]
+    while going := [line for line in sizes if _goes_on(folds, line, sizes)]:
+        search.log.stage("elimination", len(sizes) - len(going), len(sizes))
+        lines = run(smaller(folds, [line[-1] for line in going]))
+        for of_line, line in zip(going, lines, strict=True):
+            of_line.append(line.best)
+    return [panel for line in sizes for panel in line]
 
 
-def _goes_on(search: Search, line: list[Candidate], lines: list[list[Candidate]]) -> bool:
+def smaller(folds: Folds, panels: list[Panel]) -> list[Line]:
+    """Lines from panels without their least needed variables."""
+    sizes = [max(_next_size(folds[0], size_of(folds, p)), folds[0].fewest) for p in panels]
+    tasks = [
+        partial(_smaller, search, candidate, size)
+        for panel, size in zip(panels, sizes, strict=True)
+        for search, candidate in zip(folds, panel.each, strict=True)
+    ]
+    made = iter(side_by_side(folds, tasks))
+    return [Line(folds, tuple(next(made) for _ in folds)) for _ in panels]
+
+
+def _goes_on(folds: Folds, line: list[Panel], lines: list[list[Panel]]) -> bool:
     """Whether the next smaller size of an elimination is worth a descent."""
-    if search.size(line[-1]) <= search.fewest:
+    search = folds[0]
+    if size_of(folds, line[-1]) <= search.fewest:
         return False
     if search.request.n_variables is not None:
         return True
-    rivals = [candidate for other in lines if other is not line for candidate in other]
-    return not (hopeless(search, line) or behind(search, line, rivals))
+    rivals = [panel for other in lines if other is not line for panel in other]
+    return not (hopeless(search, line) or behind(folds, line, rivals))
 
 
-def _smaller(search: Search, last: Candidate) -> Start:
-    """The candidate without its least needed variables."""
+def _smaller(search: Search, last: Candidate, size: int) -> Descent | Candidate:
+    """On without the least needed variables; the candidate itself if it has so few."""
+    if search.size(last) <= size:
+        return last
     parts = search.groups.among(last.columns)
-    left = max(_next_size(search, len(parts)), search.fewest)
-    strongest = np.argsort(-importance(search, last), kind="stable")[:left]
-    return without(last, np.sort(np.concatenate([parts[k] for k in strongest])))
+    strongest = np.argsort(-importance(search, last), kind="stable")[:size]
+    start = without(last, np.sort(np.concatenate([parts[k] for k in strongest])))
+    return Descent(start, search.alphas(last.alpha, search.config.next_alphas))
 
 
 def _next_size(search: Search, now: int) -> int:
@@ -87,22 +95,21 @@ def importance(search: Search, candidate: Candidate) -> np.ndarray:
     return score
 
 
-def hopeless(search: Search, candidates: list[Candidate]) -> bool:
+def hopeless(search: Search, panels: list[Panel]) -> bool:
     """Whether the last few sizes were all clearly worse than the best so far."""
     last, factor = search.config.hopeless_sizes, search.config.clearly_worse
-    errors = [candidate.validation_error for candidate in candidates]
+    errors = [panel.error for panel in panels]
     return len(errors) > last and min(errors[-last:]) > factor * min(errors)
 
 
-def behind(search: Search, candidates: list[Candidate], rivals: list[Candidate]) -> bool:
+def behind(folds: Folds, panels: list[Panel], rivals: list[Panel]) -> bool:
     """Whether the last few sizes were all clearly worse than a rival of the same size or less."""
-    last, factor = search.config.hopeless_sizes, search.config.clearly_worse
+    last, factor = folds[0].config.hopeless_sizes, folds[0].config.clearly_worse
 
-    def beaten(candidate: Candidate) -> bool:
+    def beaten(panel: Panel) -> bool:
         return any(
-            search.size(rival) <= search.size(candidate)
-            and candidate.validation_error > factor * rival.validation_error
+            size_of(folds, rival) <= size_of(folds, panel) and panel.error > factor * rival.error
             for rival in rivals
         )
 
-    return len(candidates) > last and all(map(beaten, candidates[-last:]))
+    return len(panels) > last and all(map(beaten, panels[-last:]))

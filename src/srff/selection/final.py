@@ -15,7 +15,7 @@ from srff.core.candidate import Candidate, best_of
 from srff.core.kernels import Gaussian
 from srff.core.losses import Squared
 from srff.core.parametrisations import Frequencies, LowOrder, Metric, Scales
-from srff.selection.blend import blend
+from srff.selection.blend import blend, mean_of
 from srff.selection.compare import Judge
 from srff.selection.descents import (
     Start,
@@ -25,6 +25,7 @@ from srff.selection.descents import (
 )
 from srff.selection.draws import draw, low_order_around, square_metric
 from srff.selection.free import free_frequencies
+from srff.selection.panel import Folds, best_panel, panel_of, side_by_side
 from srff.selection.penalty import best_penalty
 from srff.selection.search import Search, together
 from srff.selection.wide import many_features
@@ -37,12 +38,13 @@ class Calibration:
     alpha: float
 
 
-def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
+def last_models(search: Search, chosen: Candidate, error: float) -> list[Candidate]:
     """The candidates on the columns of ``chosen``, in the order in which they were made.
 
-    ``chosen`` was found with the loss of the search; here it is the problem's own that counts.
+    ``chosen`` was found with the loss of the search; here it is the problem's own that counts, and
+    ``error`` is what models of that size reach by it.
     """
-    kinds, error = search.request.kinds, Judge(search).error(chosen)
+    kinds = search.request.kinds
     free = "frequencies" in kinds and _enough_rows(search)
     parts = 3 if free else 2
     search.log.stage("last model", 0, parts)
@@ -72,6 +74,33 @@ def last_models(search: Search, chosen: Candidate) -> list[Candidate]:
         candidates += free_frequencies(search, around, tail, candidates)
     candidates.append(blend(search, candidates))
     return candidates
+
+
+def mean_of_folds(folds: Folds, judge: Judge, chosen: list[Candidate], error: float) -> Candidate:
+    """The mean over all folds of one kind of model on the same columns.
+
+    The kind, and for a loss that is not quadratic the penalty, are chosen on the rows that all
+    folds hold out together; those of one fold are too few.
+    """
+    panels = [judge.with_own_loss(panel_of(folds, chosen))]
+    if isinstance(folds[0].problem.loss, Squared):
+        tasks = [
+            partial(last_models, search, candidate, error)
+            for search, candidate in zip(folds, chosen, strict=True)
+        ]
+        made = [_best_of_kinds(models) for models in side_by_side(folds, tasks)]
+        kinds = [kind for kind in made[0] if all(kind in models for models in made)]
+        panels += [panel_of(folds, [models[kind] for models in made]) for kind in kinds]
+    folds[0].log.add(*[panel.row() for panel in panels])
+    best = best_panel(panels)
+    mean = mean_of(folds[0], list(best.each), "mean of folds")
+    return replace(mean, validation_error=best.error)
+
+
+def _best_of_kinds(models: list[Candidate]) -> dict[str, Candidate]:
+    """The best candidate of each kind."""
+    kinds = dict.fromkeys(model.kind for model in models)
+    return {kind: best_of([m for m in models if m.kind == kind]) for kind in kinds}
 
 
 def _in_own_units(search: Search, chosen: Candidate) -> Candidate:

@@ -18,6 +18,8 @@ What a step needs is in the files beside this one: ``starts`` and ``race``; ``el
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from srff._utils.progress import Callback
@@ -25,10 +27,13 @@ from srff.core.candidate import Candidate, best_of, constant_candidate
 from srff.data.problem import Problem
 from srff.selection.compare import Judge
 from srff.selection.config import Config
-from srff.selection.descents import Start, continue_from, descend_penalties, without
+from srff.selection.descents import Start, descend_penalties, without
+from srff.selection.elect import elected
 from srff.selection.eliminate import eliminate, importance
-from srff.selection.final import last_models
+from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
+from srff.selection.lines import Descent, Line, run
+from srff.selection.panel import Folds, Panel, best_panel, in_each, nothing, panel_of, size_of
 from srff.selection.race import race
 from srff.selection.search import Log, Request, Search
 
@@ -39,23 +44,29 @@ def find_model(
     """The chosen model, every candidate that was considered, and the evaluations that it took."""
     log = Log(report, problem.targets.unit)
 
-    search, runners = begin(problem, request, config, log)
+    folds, firsts = begin(problem, request, config, log)
 
-    candidates = eliminate(search, runners)
+    panels = eliminate(folds, firsts)
 
+    judge = Judge(folds)
     if request.n_variables is None:
-        chosen = fewest_variables(search, candidates, n_eliminations=len(runners))
+        chosen = fewest_variables(folds, judge, panels)
     else:
-        chosen = best_of_size(search, candidates)
+        chosen = best_of_size(folds, panels)
     if chosen is None:
-        c = problem.constant.c
+        search, c = folds[0], problem.constant.c
         constant = constant_candidate(search.scaling, search.validation, problem.loss, c)
         return constant, log.candidates, log.n_evaluations
 
-    log.stage("last model")
-    last = last_models(search, chosen)
-    log.add(*last)
-    return best_of(last), log.candidates, log.n_evaluations
+    error = judge.error(chosen)
+    on_one_set = elected(folds, panels, chosen)
+    if folds[0].averages:
+        best = mean_of_folds(folds, judge, on_one_set, error)
+    else:
+        last = last_models(folds[0], on_one_set[0], error)
+        log.add(*last)
+        best = best_of(last)
+    return best, log.candidates, log.n_evaluations
 
 
 # Step 1: starts.
@@ -63,28 +74,34 @@ def find_model(
 
 def begin(
     problem: Problem, request: Request, config: Config, log: Log
-) -> tuple[Search, list[Candidate]]:
-    """The scaling of the inputs that does best, and the first candidates that go on from there.
+) -> tuple[Folds, list[Panel]]:
+    """The scaling of the inputs that does best, and the first panels that go on from there.
 
-    All starts of all scalings run against each other; of the winner's scaling the best candidate of
-    every family goes on.  A candidate that is given to begin from is the only one.
+    All starts of all scalings run against each other; of the winner's scaling the best panel of
+    every family goes on.  A candidate that is given to begin from is the only one, in no fold.
     """
     if request.begin_from is not None:
         search = Search(problem, problem.scaled["standard"], request, config, log)
-        return search, [_with_search_loss(search, request.begin_from)]
-    scalings = [d for name, d in problem.scaled.items() if request.inputs in ("auto", name)]
-    runners = race([Search(problem, data, request, config, log) for data in scalings])
-    runners.sort(key=lambda runner: runner.best.validation_error)
-    chosen, error = runners[0].search, runners[0].best.validation_error
-    for data in problem.scaled.values():
-        if data is not chosen.data:
-            data.close()
+        first = _with_search_loss(search, request.begin_from)
+        return (search,), [panel_of((search,), [first])]
+    names = [name for name in problem.scaled if request.inputs in ("auto", name)]
+    lines = race(
+        [
+            tuple(Search(p, p.scaled[name], request, config, log) for p in problem.folds)
+            for name in names
+        ]
+    )
+    lines.sort(key=lambda line: line.best.error)
+    chosen, error = lines[0].folds, lines[0].best.error
+    for fold, search in zip(problem.folds, chosen, strict=True):
+        for data in fold.scaled.values():
+            if data is not search.data:
+                data.close()
     # Of each family the best, if it is not hopeless: the winner now may lose variables later.
-    firsts: dict[str, Candidate] = {}
-    for runner in runners:
-        hopeful = runner.best.validation_error <= config.runner_error * error
-        if runner.search is chosen and hopeful:
-            firsts.setdefault(runner.start.family, runner.best)
+    firsts: dict[str, Panel] = {}
+    for line in lines:
+        if line.folds is chosen and line.best.error <= config.runner_error * error:
+            firsts.setdefault(line.family, line.best)
     return chosen, list(firsts.values())
 
 
@@ -100,64 +117,67 @@ def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
     return descend_penalties(search, start, alphas, problem.search_loss)
 
 
-# Step 3: which variables are kept.
+# Step 3: how many variables are kept.
 
 
-def fewest_variables(
-    search: Search, candidates: list[Candidate], n_eliminations: int
-) -> Candidate | None:
-    """The smallest candidate that does not cost accuracy; None if no variable helps.
+def fewest_variables(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel | None:
+    """The smallest panel that does not cost accuracy; None if no variable helps.
 
     Thin out, then let in what the residuals still depend on and thin out again, while that makes
-    a significantly better candidate.  The last test is against the best constant, which is zero for
-    the targets of the search.
+    a better panel.  The last test is against chance.
     """
-    search.log.stage("one by one")
-    judge = Judge(search)
-    chosen = thin(search, judge, candidates)
-    for _ in range(search.config.growth_rounds):
-        grown = grow(search, chosen)
-        if grown is None:
+    log, config = folds[0].log, folds[0].config
+    log.stage("one by one")
+    chosen = thin(folds, judge, panels)
+    for _ in range(config.growth_rounds):
+        each = in_each(folds, chosen, grow)
+        if all(isinstance(way, Candidate) for ways in each for way in ways):
             break
-        search.log.add(grown)
+        starts = [Line(folds, ways) for ways in zip(*each, strict=True)]
+        lines = run(starts, limit=config.growth_limit)
+        grown = best_panel([line.best for line in lines])
         if not judge.worse(chosen, grown):
             break
-        candidates.append(grown)
-        chosen = thin(search, judge, candidates)
-    zero, loss = np.zeros(search.problem.constant.c.size), search.problem.search_loss
-    nothing = constant_candidate(search.scaling, search.validation, loss, zero)
-    search.log.add(nothing)
-    level = search.config.mean_level / n_eliminations
-    return chosen if judge.worse(nothing, chosen, level) else None
+        panels.append(grown)
+        chosen = thin(folds, judge, panels)
+    constant = panel_of(folds, [nothing(search) for search in folds])
+    log.add(constant.row())
+    helps = judge.error(chosen) < judge.error(constant)
+    return chosen if helps and judge.chance(chosen, panels) <= config.mean_level else None
 
 
-def thin(search: Search, judge: Judge, candidates: list[Candidate]) -> Candidate:
-    """The smallest candidate not significantly worse than the best, after dropping one by one.
+def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
+    """The smallest panel that is not worse than the best, after dropping one by one.
 
-    One of the least needed variables leaves at a time.  What is tried on the way joins the
-    candidates.
+    One of the least needed variables leaves at a time.  What is tried on the way joins the panels.
     """
-    config = search.config
-    current = judge.smallest(candidates)
-    while search.size(current) > 1:
-        parts = search.groups.among(current.columns)
-        weakest = np.argsort(importance(search, current), kind="stable")
-        for weak in weakest[: config.thinning_tries]:
-            kept = np.delete(np.arange(current.columns.size), parts[weak])
-            start = without(current, kept)
-            smaller = continue_from(search, start, current, config.thinning_alphas)
-            candidates.append(smaller)
-            search.log.add(smaller)
-            if not judge.worse(smaller, judge.best(candidates)):
+    config = folds[0].config
+    current = judge.smallest(panels)
+    while (size := size_of(folds, current)) > 1:
+        for weak in range(min(config.thinning_tries, size)):
+            each = in_each(folds, current, partial(_less_one, size=size, weak=weak))
+            smaller = run([Line(folds, tuple(each))])[0].best
+            panels.append(smaller)
+            if not judge.worse(smaller, judge.best(panels)):
                 current = smaller
                 break
         else:
             break
-    return judge.smallest(candidates)
+    return judge.smallest(panels)
 
 
-def best_of_size(search: Search, candidates: list[Candidate]) -> Candidate:
-    """The best candidate of the size that was asked for."""
+def _less_one(search: Search, candidate: Candidate, size: int, weak: int) -> Descent | Candidate:
+    """On without one of the least needed groups; as it is where it has fewer."""
+    if search.size(candidate) < size:
+        return candidate
+    parts = search.groups.among(candidate.columns)
+    leaving = parts[np.argsort(importance(search, candidate), kind="stable")[weak]]
+    start = without(candidate, np.delete(np.arange(candidate.columns.size), leaving))
+    return Descent(start, search.alphas(candidate.alpha, search.config.thinning_alphas))
+
+
+def best_of_size(folds: Folds, panels: list[Panel]) -> Panel:
+    """The best panel of the size that was asked for."""
     # Scales that were given to begin from may be fewer.
-    reached = min(search.fewest, max(map(search.size, candidates)))
-    return best_of([c for c in candidates if search.size(c) == reached])
+    reached = min(folds[0].fewest, max(size_of(folds, panel) for panel in panels))
+    return best_panel([panel for panel in panels if size_of(folds, panel) == reached])

@@ -22,10 +22,19 @@ DEFAULT = ScreenConfig()
 
 @dataclass(frozen=True)
 class Screen:
-    """The variables that passed, strongest first, and the frequency that each is best seen at."""
+    """Variables, strongest first, and the frequency that each is best seen at.
+
+    The first ``n_significant`` are so after Bonferroni.
+    """
 
     columns: np.ndarray
     scale: np.ndarray
+    n_significant: int
+
+    def significant(self) -> Screen:
+        """Those alone."""
+        n = self.n_significant
+        return Screen(self.columns[:n], self.scale[:n], n)
 
 
 def marginal_screen(
@@ -109,20 +118,19 @@ def screen(
     model: Expansion | None = None,
     loss: Squared = SQUARED,
 ) -> Screen:
-    """The variables that either screen finds significant, after Bonferroni: the strongest.
+    """The variables that either screen finds strongest, and how many are significant.
 
     With a model it is its residuals that are looked at.
     """
     marginal, rate = marginal_screen(engine, config, model, loss)
     score = marginal - np.log(len(config.bands))
     if usable.size > 1:
-        tried = usable[np.argsort(-score[usable], kind="stable")[: config.pair_variables]]
+        most = min(config.pair_variables, int(config.pair_share * engine.n))
+        tried = usable[np.argsort(-score[usable], kind="stable")[:most]]
         pairs = np.full(score.shape, -np.inf)
         pairs[tried] = pair_screen(engine, tried, config, n_targets, model, loss)
         rate = np.where(pairs > score, np.mean(config.pair_frequencies), rate)
         score = np.maximum(score, pairs)
     score = score - np.log(2 * usable.size)
-    passed = usable[score[usable] > -np.log(config.level)]
-    passed = passed[np.argsort(-score[passed], kind="stable")]
-    passed = passed[: config.handed_over]
-    return Screen(passed, rate[passed])
+    best = usable[np.argsort(-score[usable], kind="stable")][: config.handed_over]
+    return Screen(best, rate[best], int(np.sum(score[best] > -np.log(config.level))))

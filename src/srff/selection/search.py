@@ -60,6 +60,8 @@ class Request:
     """The scaling to use, or "auto" for the best of those that the problem has."""
     n_variables: int | None = None
     """How many groups to keep; None for as few as do not cost accuracy."""
+    keep: str = "auto"
+    """What "as few" means: "fewest", "best" or "auto"."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -136,6 +138,12 @@ class Search:
         return self.data.training(self.config.search_rows)
 
     @property
+    def effort(self) -> Effort:
+        """How long descents of the search are."""
+        effort = self.request.effort
+        return replace(effort, max_iter=min(effort.max_iter, self.config.search_iter))
+
+    @property
     def n_components(self) -> int:
         """Random features of starts and eliminations."""
         return min(self.config.search_components, self.problem.b.size)
@@ -167,6 +175,12 @@ class Search:
         return self.data.validation
 
     @property
+    def averages(self) -> bool:
+        """Whether the last model is the mean of those of all folds."""
+        few = self.problem.n_rows <= self.config.averaged_rows
+        return few and bool(self.problem.others) and self.request.begin_from is None
+
+    @property
     def groups(self) -> Groups:
         """What is kept or dropped as one."""
         return self.problem.groups
@@ -180,6 +194,15 @@ class Search:
     def fewest(self) -> int:
         """Groups that are kept at least."""
         return min(self.request.n_variables or 1, self.groups.count(self.problem.usable))
+
+    @property
+    def keep_level(self) -> float:
+        """Level of the test by which variables must be missed to be kept."""
+        config = self.config
+        if self.request.keep == "best":
+            return 1.0
+        few = config.keep_rows / self.problem.n_rows if self.request.keep == "auto" else 1.0
+        return min(config.keep_level * max(few, 1.0), config.keep_most)
 
     def size(self, candidate: Candidate) -> int:
         """The number of groups of a candidate."""

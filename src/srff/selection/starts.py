@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from srff.core.coefficients import largest_eigenvalue
@@ -36,14 +38,16 @@ def starts(search: Search) -> list[Start]:
     elif "metric" in search.config.families:
         add("metric", "metric", *_strongest_scales(search))
     found = screened(search)
-    if found.columns.size:
-        columns = problem.groups.completed(found.columns, usable)
+    for family, screen_ in (("screen", found.significant()), ("strongest", found)):
+        if not screen_.columns.size or (family == "strongest" and not many):
+            continue
+        columns, rate = completed(screen_, problem.groups, usable)
         # Waves of several variables at once: their squared frequencies add up.
-        rate = _rates(found, columns, problem.groups) / np.sqrt(columns.size)
-        add("screen", "metric", columns, Metric(np.diag(rate), E[columns], b))
+        rate = rate / np.sqrt(columns.size)
+        add(family, "metric", columns, Metric(np.diag(rate), E[columns], b))
         scales = Scales.of(rate, E[columns], b, problem.groups.positions(columns))
-        add("screen", "scales", columns, scales)
-        if many:
+        add(family, "scales", columns, scales)
+        if many and family == "screen":
             add("low order", "low order", columns, low_order_point(search, columns.size))
     return [start for start in out if problem.groups.count(start.columns) >= search.fewest]
 
@@ -62,11 +66,11 @@ def first_alphas(search: Search, start: Start) -> np.ndarray:
 def screened(search: Search, model: Expansion | None = None) -> Screen:
     """What the screens find in the targets of the search, or in the residuals of a model."""
     problem = search.problem
-    engine = search.engine if model is None else search.more_rows
+    config, engine = search.config.screen, search.engine
+    if model is not None:
+        config, engine = replace(config, level=search.config.growth_level), search.more_rows
     n_targets = problem.constant.c.size
-    return screen(
-        engine, problem.usable, search.config.screen, n_targets, model, problem.search_loss
-    )
+    return screen(engine, problem.usable, config, n_targets, model, problem.search_loss)
 
 
 def low_order_point(search: Search, size: int) -> LowOrder:
@@ -81,14 +85,18 @@ def low_order_point(search: Search, size: int) -> LowOrder:
     return LowOrder(np.eye(size), draw(size), search.b, draw)
 
 
-def _rates(found: Screen, columns: np.ndarray, groups: Groups) -> np.ndarray:
-    """The frequency of each column: its own, or the median of its group's, that was found."""
+def completed(found: Screen, groups: Groups, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of the groups found, and their frequencies.
+
+    That of a column is its own, or the median of its group's, that was found.
+    """
+    columns = groups.completed(found.columns, usable)
     rate = np.empty(columns.size)
     own = dict(zip(found.columns.tolist(), found.scale.tolist(), strict=True))
     for part in groups.among(columns):
         known = [own[s] for s in columns[part].tolist() if s in own]
         rate[part] = [own.get(s, float(np.median(known))) for s in columns[part].tolist()]
-    return rate
+    return columns, rate
 
 
 def _strongest_scales(search: Search) -> tuple[np.ndarray, Metric]:

@@ -1,0 +1,75 @@
+"""One set of variables for all folds: those that most of them chose."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from srff.core.candidate import Candidate
+from srff.core.parametrisations import Metric
+from srff.selection.descents import Start, continue_from, descend_penalties, without
+from srff.selection.eliminate import importance
+from srff.selection.panel import Folds, Panel, side_by_side, size_of
+from srff.selection.search import Search
+from srff.selection.starts import first_alphas
+
+
+def elected(folds: Folds, panels: list[Panel], chosen: Panel) -> list[Candidate]:
+    """The chosen panel with one set of variables, as many as it has: a candidate for each fold.
+
+    The groups that most folds chose; of as many votes those that are needed more.
+    """
+    columns = _columns(folds, chosen)
+    mains = len(folds) if folds[0].averages else 1
+    tasks = [
+        partial(_on_columns, search, [panel.each[k] for panel in (chosen, *panels)], columns)
+        for k, search in enumerate(folds[:mains])
+    ]
+    return side_by_side(folds, tasks)
+
+
+def _columns(folds: Folds, chosen: Panel) -> np.ndarray:
+    """The columns of the elected groups."""
+    groups, size = folds[0].groups, size_of(folds, chosen)
+    if len(folds) == 1:
+        return chosen.each[0].columns
+    votes: dict[int, float] = {}
+    member: dict[int, np.ndarray] = {}
+    for search, candidate in zip(folds, chosen.each, strict=True):
+        parts = groups.among(candidate.columns)
+        if not parts:
+            continue
+        rank = np.argsort(np.argsort(importance(search, candidate), kind="stable"))
+        for part, place in zip(parts, rank, strict=True):
+            columns = candidate.columns[part]
+            group = int(groups.of[columns[0]])
+            member[group] = columns
+            # The share of a vote orders those of as many votes.
+            votes[group] = votes.get(group, 0.0) + 1 + (1 + place) / (len(folds) * (size + 1))
+    best = sorted(votes, key=lambda group: (-votes[group], group))[:size]
+    return np.sort(np.concatenate([member[group] for group in best]))
+
+
+def _on_columns(search: Search, known: list[Candidate], columns: np.ndarray) -> Candidate:
+    """A candidate on these columns: one that is known, or the smallest that has them, less others.
+
+    Where none has them all, one that begins anew.
+    """
+    own = [c for c in known if np.isin(columns, c.columns).all()]
+    if not own:
+        return _begun(search, columns)
+    nearest = min(own, key=lambda c: c.columns.size)
+    if nearest.columns.size == columns.size:
+        return nearest
+    start = without(nearest, np.flatnonzero(np.isin(nearest.columns, columns)))
+    return continue_from(search, start, nearest, search.config.next_alphas)
+
+
+def _begun(search: Search, columns: np.ndarray) -> Candidate:
+    """A metric on these columns from even scales."""
+    problem, b = search.problem, search.b
+    even = np.full(columns.size, 1 / np.sqrt(columns.size))
+    point = Metric(np.diag(even), search.E[columns], b)
+    start = Start("metric", columns, point, problem.at_constant(b.size))
+    return descend_penalties(search, start, first_alphas(search, start), problem.search_loss)
