@@ -24,7 +24,10 @@ class Judge:
 
     def __init__(self, folds: Folds) -> None:
         self._folds, self._config = folds, folds[0].config
+        self._quadratic = folds[0].problem.loss is folds[0].problem.search_loss
         self._solved: dict[int, tuple[Panel, Panel]] = {}
+        self.lines_alone = False
+        """Whether, of few rows, the last choice was among straight lines: the lasso has chosen."""
 
     def with_own_loss(self, panel: Panel) -> Panel:
         """The panel with the problem's loss."""
@@ -39,8 +42,21 @@ class Judge:
                 for k in range(count)
             ]
             # With the panel itself, so that no other can have its id.
-            self._solved[id(panel)] = panel, best_panel(panels)
+            self._solved[id(panel)] = panel, self._least_sure(panels)
         return self._solved[id(panel)][1]
+
+    def _least_sure(self, panels: list[Panel]) -> Panel:
+        """Of falling penalties the largest that is not worse than the best by a standard error.
+
+        A log loss hardly tells penalties apart on few rows, and a model that is too sure costs
+        more than one that is not sure enough.
+        """
+        best = best_panel(panels)
+        for panel in panels:
+            mean, error = self._rise(panel, best)
+            if panel is best or mean[0] <= self._config.least_sure * error[0]:
+                return panel
+        return best
 
     def error(self, panel: Panel) -> float:
         """The mean of the problem's loss."""
@@ -48,7 +64,12 @@ class Judge:
 
     def best(self, panels: Sequence[Panel]) -> Panel:
         """The panel of the lowest loss, the first of equals."""
-        return min(panels, key=self.error)
+        return min(self.hopeful(panels), key=self.error)
+
+    def hopeful(self, panels: Sequence[Panel]) -> list[Panel]:
+        """Those not clearly worse by the loss of the search: only they are worth a solve."""
+        limit = self._config.clearly_worse * best_panel(panels).error
+        return [panel for panel in panels if self._quadratic or panel.error <= limit]
 
     def rise(self, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
         """How much larger the losses of ``first`` are, in the mean, and the standard errors.
@@ -56,7 +77,10 @@ class Judge:
         Two numbers each: of the losses of the rows, such as squared errors, and of their roots,
         which a few large ones do not drown.
         """
-        pairs = zip(self.with_own_loss(first).each, self.with_own_loss(second).each, strict=True)
+        return self._rise(self.with_own_loss(first), self.with_own_loss(second))
+
+    def _rise(self, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
+        pairs = zip(first.each, second.each, strict=True)
         n, total, squares = 0.0, np.zeros(2), np.zeros(2)
         for search, (one, two) in zip(self._folds, pairs, strict=True):
             if one is two:
@@ -70,35 +94,49 @@ class Judge:
         variance = np.maximum(squares / n - mean**2, 0.0)
         return mean, np.sqrt(variance / max(n - 1, 1.0))
 
-    def worse(self, first: Panel, second: Panel) -> bool:
+    def worse(self, first: Panel, second: Panel, level: float | None = None) -> bool:
         """Whether ``first`` is worse than ``second``: paired, one-sided t tests.
 
-        Of the losses and of their roots; either may find a difference, each at half the level.
+        Of the losses and of their roots; either may find a difference, each at half the level, that
+        of keeping a variable unless another is given.
         """
         n = sum(search.validation.n for search in self._folds)
         if n < self._config.fewest_rows:
             return False
         mean, error = self.rise(first, second)
-        limit = stats.t.isf(self._folds[0].keep_level / 2, max(n - 1, 1.0))
+        limit = stats.t.isf((level or self._folds[0].keep_level) / 2, max(n - 1, 1.0))
         return bool(np.any(mean > limit * error))
 
     def smallest(self, panels: Sequence[Panel]) -> Panel:
         """The smallest that is not worse than the best; of equals the better one."""
+        panels = self._lines_if_few_rows(self.hopeful(panels))
         best = self.best(panels)
         for panel in sorted(panels, key=lambda p: (size_of(self._folds, p), self.error(p))):
             if panel is best or not self.worse(panel, best):
                 return panel
         return best
 
-    def chance(self, chosen: Panel, panels: Sequence[Panel]) -> float:
-        """The p-value of ``chosen`` where nothing depends on anything, by permutations.
+    def _lines_if_few_rows(self, panels: list[Panel]) -> list[Panel]:
+        """Of few rows the linear panels alone, unless the best of all is clearly better.
+
+        Among many kinds of curves some fit few rows by chance; among lines fewer do.
+        """
+        lines = [p for p in panels if all(c.kind in ("linear", "mean") for c in p.each)]
+        if self._folds[0].problem.n_rows >= self._config.keep_rows or not lines:
+            return panels
+        level = self._config.curve_level
+        self.lines_alone = not self.worse(self.best(lines), self.best(panels), level)
+        return lines if self.lines_alone else panels
+
+    def chance(self, panels: Sequence[Panel]) -> float:
+        """The p-value of the panels where nothing depends on anything, by permutations.
 
         Predictions are shuffled among the rows of each fold; the loss of a panel is then measured
-        in units of how its shuffled losses vary.  Under independence that of ``chosen`` is above
-        the largest of all ``panels`` in a shuffle no more often than the p-value says, whatever the
-        law of the losses, and however many panels were tried.
+        in units of how its shuffled losses vary.  Under independence the largest of all panels is
+        above the largest in a shuffle no more often than the p-value says, whatever the law of the
+        losses, and however many panels were tried.
         """
-        own = [self.with_own_loss(panel) for panel in (chosen, *panels)]
+        own = [self.with_own_loss(panel) for panel in self.hopeful(panels)]
         losses = np.zeros((len(own), 1 + self._config.shuffles))
         for k, search in enumerate(self._folds):
             models = [panel.each[k].expansion() for panel in own]
@@ -108,7 +146,7 @@ class Judge:
         shuffled = losses[:, 1:]
         spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
         gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
-        above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[0, 0])
+        above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
         return float((1 + above) / (1 + shuffled.shape[1]))
 
 

@@ -91,11 +91,29 @@ class Config:
     tenth faster, and functions of many directions lose."""
 
     # Starts.
-    families: tuple[str, ...] = ("metric", "scales", "low order", "screen", "strongest")
+    families: tuple[str, ...] = ("metric", "scales", "low order", "screen", "strongest", "linear")
     """Starts that are tried: each finds functions that the others miss."""
+
+    line_variables: int = 256
+    """Most variables of a linear model, those of the highest correlations: their sums are square."""
+
+    line_frequency: float = 0.1
+    """Frequency of a straight line, in units of a standardised input: two spreads from the mean its
+    sine is a line to within a hundredth."""
+
+    line_penalties: Numbers = _log_spaced(-0.1, -1.5, 12)  # noqa: RUF009
+    """Penalties of the lasso, as shares of the smallest that leaves no variable."""
+
+    line_alphas: Numbers = (3.0, 1.0, 0.3)
+    """Penalties of the ridge with the lasso's scales, as shares of that which gives the lasso's own
+    solution: selected effects are rather too large, those shrunk twice too small."""
 
     metric_variables: int = 128
     """Most variables that a metric starts from: its entries grow with the square."""
+
+    columns_per_row: float = 10.0
+    """Most columns for each row that scales of all of them start from: thousands of columns and
+    fifty rows take half the time of a fit, and win never."""
 
     screen: ScreenConfig = ScreenConfig()
 
@@ -114,7 +132,7 @@ class Config:
     known yet, so from a very smooth model down to hardly any penalty.  Each is a round of the race
     between the starts."""
 
-    runner_error: float = 1.5
+    runner_error: float = 1.15
     """A start drops out of the race, and the best one of a family does not go on to elimination,
     if its validation error is more than so many times the best of all: the one that leads the first
     round may lose variables later.  With two a fit is a twentieth slower and finds the same."""
@@ -162,6 +180,10 @@ class Config:
     keep_most: float = 0.5
     """The highest such level: what is rather missed than not."""
 
+    curve_level: float = 0.05
+    """Level at which, of fewer rows than ``keep_rows``, curves must be better than straight lines:
+    with many kinds of curves some fit few rows by chance."""
+
     mean_level: float = 0.05
     """Level of the test that anything is kept at all: the chance that pure noise keeps a variable,
     counting all panels that were tried."""
@@ -177,12 +199,19 @@ class Config:
     """Penalties of a candidate by the problem's own loss, where that is not the search's, as shares
     of its own: larger ones too, since a log loss punishes a model that is too sure."""
 
+    least_sure: float = 1.0
+    """Standard errors by which a larger penalty may be worse and is taken all the same, where the
+    loss is not the search's: colon, 43 rows, log loss 0.54 without, 0.51 with it."""
+
     fewest_rows: int = 5
     """Validation rows below which nothing is significant: a standard error of so few is a guess."""
 
     thinning_tries: int = 3
     """Variables that are tried, weakest first, when one more is to leave: their order is rough, and
     the second may be spared where the first is not."""
+
+    thinned: int = 32
+    """Most variables that leave one by one at the end: of more, one says little."""
 
     thinning_alphas: Numbers = (1.0,)
     """Penalties then, as shares of the last choice: one variable less changes little."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ from srff.core.candidate import Candidate
 from srff.core.parametrisations import Metric
 from srff.selection.descents import Start, continue_from, descend_penalties, without
 from srff.selection.eliminate import importance
+from srff.selection.linear import line_on
 from srff.selection.panel import Folds, Panel, side_by_side, size_of
 from srff.selection.search import Search
 from srff.selection.starts import first_alphas
@@ -21,11 +23,15 @@ def elected(folds: Folds, panels: list[Panel], chosen: Panel) -> list[Candidate]
     The groups that most folds chose; of as many votes those that are needed more.
     """
     columns = _columns(folds, chosen)
-    mains = len(folds) if folds[0].averages else 1
-    tasks = [
-        partial(_on_columns, search, [panel.each[k] for panel in (chosen, *panels)], columns)
-        for k, search in enumerate(folds[:mains])
-    ]
+    mains = folds if folds[0].averages else folds[:1]
+    tasks: list[Callable[[], Candidate]] = []
+    for k, search in enumerate(mains):
+        own = chosen.each[k]
+        if own.kind == "linear":
+            tasks.append(partial(line_on, search, own, columns))
+        else:
+            known = [panel.each[k] for panel in (chosen, *panels)]
+            tasks.append(partial(_on_columns, search, known, columns))
     return side_by_side(folds, tasks)
 
 

@@ -44,17 +44,18 @@ def _joined(search: Search, chosen: Candidate, new: np.ndarray, rate: np.ndarray
     columns = np.concatenate([chosen.columns, new])
     order = np.argsort(columns)
     block = np.diag(rate / np.sqrt(new.size))
-    near = problem.at_constant(old.b.size)
+    b = search.b if chosen.kind == "linear" else old.b
+    near = problem.at_constant(b.size)
     if isinstance(old, LowOrder):
         L = linalg.block_diag(old.L, block)[np.ix_(order, order)]
-        point = LowOrder(L, old.draw(columns.size), old.b, old.draw)
+        point = LowOrder(L, old.draw(columns.size), b, old.draw)
         return Start("low order", columns[order], point, near)
-    drawn = problem.E[:, : old.b.size]
+    drawn = problem.E[:, : b.size]
     L, E = np.diag(old.strength()), drawn[chosen.columns]
     if isinstance(old, Metric):
         L, E = old.L, old.E
     L, E = linalg.block_diag(L, block)[order], np.concatenate([E, drawn[new]])
-    return Start("metric", columns[order], Metric(L, E, old.b), near)
+    return Start("metric", columns[order], Metric(L, E, b), near)
 
 
 def _anew(search: Search, chosen: Candidate, new: np.ndarray, rate: np.ndarray) -> Start:

@@ -32,6 +32,7 @@ from srff.selection.elect import elected
 from srff.selection.eliminate import eliminate, importance
 from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
+from srff.selection.linear import straight_lines
 from srff.selection.lines import Descent, Line, run
 from srff.selection.panel import Folds, Panel, best_panel, in_each, nothing, panel_of, size_of
 from srff.selection.race import race
@@ -47,6 +48,8 @@ def find_model(
     folds, firsts = begin(problem, request, config, log)
 
     panels = eliminate(folds, firsts)
+    if "linear" in config.families and request.begin_from is None:
+        panels += straight_lines(folds)
 
     judge = Judge(folds)
     if request.n_variables is None:
@@ -143,7 +146,7 @@ def fewest_variables(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel |
     constant = panel_of(folds, [nothing(search) for search in folds])
     log.add(constant.row())
     helps = judge.error(chosen) < judge.error(constant)
-    return chosen if helps and judge.chance(chosen, panels) <= config.mean_level else None
+    return chosen if helps and judge.chance(panels) <= config.mean_level else None
 
 
 def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
@@ -153,7 +156,7 @@ def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
     """
     config = folds[0].config
     current = judge.smallest(panels)
-    while (size := size_of(folds, current)) > 1:
+    while 1 < (size := size_of(folds, current)) <= config.thinned and not judge.lines_alone:
         for weak in range(min(config.thinning_tries, size)):
             each = in_each(folds, current, partial(_less_one, size=size, weak=weak))
             smaller = run([Line(folds, tuple(each))])[0].best

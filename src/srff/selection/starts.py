@@ -31,12 +31,12 @@ def starts(search: Search) -> list[Start]:
 
     if not many:
         add("metric", "metric", usable, Metric(np.diag(even), E[usable], b))
-    scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
-    add("scales", "scales", usable, scales)
-    if not many:
         add("low order", "low order", usable, low_order_point(search, usable.size))
-    elif "metric" in search.config.families:
-        add("metric", "metric", *_strongest_scales(search))
+    if _rows_for_all(search):
+        scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
+        add("scales", "scales", usable, scales)
+        if many and "metric" in search.config.families:
+            add("metric", "metric", *_strongest_scales(search))
     found = screened(search)
     for family, screen_ in (("screen", found.significant()), ("strongest", found)):
         if not screen_.columns.size or (family == "strongest" and not many):
@@ -50,6 +50,12 @@ def starts(search: Search) -> list[Start]:
         if many and family == "screen":
             add("low order", "low order", columns, low_order_point(search, columns.size))
     return [start for start in out if problem.groups.count(start.columns) >= search.fewest]
+
+
+def _rows_for_all(search: Search) -> bool:
+    """Whether there are rows enough to learn from all columns at once, or so many are asked for."""
+    enough = search.problem.usable.size <= search.config.columns_per_row * search.engine.n
+    return enough or search.fewest > search.config.screen.handed_over
 
 
 def first_alphas(search: Search, start: Start) -> np.ndarray:
