@@ -11,6 +11,7 @@ import numpy as np
 
 from srff._utils.checkpoint import digest
 from srff.core.engine import Engine
+from srff.data.content import content_of
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import FirstPass, first_pass
@@ -72,6 +73,8 @@ class Dataset(ABC):
     refit: bool = False
     n_passes: int
     """Passes over all rows that it took to get here."""
+    column_order: np.ndarray | None = None
+    """The columns in an order of their own, by what they hold; None where that is not known."""
     _validation_rows: tuple[Any, ...] | None = None
     """``X``, ``Y``, weights and indices of the validation rows."""
 
@@ -119,7 +122,7 @@ class Dataset(ABC):
 class MemoryDataset(Dataset):
     """Arrays, split by the keys of their rows."""
 
-    n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
+    n_passes = 4  # copies and keys of the rows, the ends of each column, its mean and spread
 
     def __init__(
         self,
@@ -131,13 +134,15 @@ class MemoryDataset(Dataset):
         n_threads: int,
         classes: bool = False,
     ) -> None:
-        keys = row_keys(X, Y, multipliers, n_threads)
+        content = content_of(X, Y, multipliers, n_threads)
+        same, keys, self.column_order = content.same, content.rows, content.order
         weight = _counted(weight)
         given = isinstance(validation, list)  # splits of the rows as they stand
-        if given:
-            pass
-        elif X.shape[0] <= MERGE_ROWS or (few_kinds(keys[:MERGE_ROWS]) and few_kinds(keys)):
-            X, Y, weight, keys = merge_rows(X, Y, weight, keys)
+        if not given and (
+            X.shape[0] <= MERGE_ROWS or (few_kinds(same[:MERGE_ROWS]) and few_kinds(same))
+        ):
+            kinds, weight = merge_rows(same, weight, keys)
+            X, Y, keys = X[kinds], Y[kinds], keys[kinds]
         self.n_rows, self.n_features = X.shape
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
         self._data, self._keys = (X, Y, weight), keys
