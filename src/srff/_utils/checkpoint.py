@@ -351,7 +351,7 @@ def described(value: Any) -> str:
     if isinstance(value, FunctionType):
         code = value.__code__
         return f"{value.__qualname__} {digest(np.frombuffer(code.co_code, np.uint8))}"
-    return f"{type(value).__qualname__} {sorted(vars(value).items())}"
+    return f"{type(value).__qualname__} {described(dict(sorted(vars(value).items())))}"
 
 
 def digest(*arrays: np.ndarray) -> str:

@@ -146,7 +146,6 @@ def _check(model: Any) -> None:
 
     try:
         model._check_parameters()
-        model._check_validation()
         if model.n_jobs is not None and not isinstance(model.n_jobs, int):
             raise ValueError(f"n_jobs={model.n_jobs!r} must be a whole number or none.")
         if model.device != "cpu":

@@ -40,6 +40,10 @@ class LevelSums:
         within = self.scatter.sum(axis=0) / self.weight.sum()
         return mean, within + (share * np.square(self.mean - mean)).sum(axis=0)
 
+    def counted(self, unit: float) -> LevelSums:
+        """The sums with weights in this unit."""
+        return LevelSums(self.weight / unit, self.mean, self.scatter / unit)
+
     def plus(self, other: LevelSums) -> LevelSums:
         """The sums of the rows of both."""
         weight = self.weight + other.weight
