@@ -324,4 +324,4 @@ def test_other_groups_or_splits_are_another_fit(rows, groups, tmp_path):
 def test_a_missing_group_of_pandas_is_found():
     labels = pd.array(["a", pd.NA, "b"], dtype="string")
     with pytest.raises(ValueError, match="no label in row 1"):
-        _ = GivenRows(3, None, None, None, labels).groups
+        _ = GivenRows(None, None, np.ones(3, dtype=bool), labels).groups

@@ -64,12 +64,10 @@ class TrainingRows(BaseEstimator):
         if self.missing == "error" and not has_categories(X, self.categorical_features):
             X, y = self._validate(X, y, ensure_min_samples=2)
             parameters.check_names(getattr(self, "feature_names_in_", None))
-            X, Y, weight = self._weighted(X, y, sample_weight)
+            used, X, Y, weight = self._weighted(X, y, sample_weight)
         else:
-            X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
-        n_rows = len(given[1])
-        every = parameters.check_weights(sample_weight, np.empty((n_rows, 0)))
-        rows = GivenRows(n_rows, *given, every, row_groups)
+            used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        rows = GivenRows(*given, used, row_groups)
         validation, respects = self._held_out(rows), rows.respects(self._has_classes())
         return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit, respects)
 
@@ -80,8 +78,11 @@ class TrainingRows(BaseEstimator):
 
     def _learn_encoding(
         self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """A table with categories or gaps: what becomes of each column, and the encoded rows."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """A table with categories or gaps: what becomes of each column, and the encoded rows.
+
+        A mask of the rows of positive weight comes first.
+        """
         if has_categories(X, self.categorical_features):
             validate_data(self, X, skip_check_array=True)
             levels = learn_levels(X, self.categorical_features)
@@ -92,8 +93,8 @@ class TrainingRows(BaseEstimator):
             X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
             X, levels = X.astype(np.float64), (None,) * X.shape[1]
         parameters.check_names(getattr(self, "feature_names_in_", None))
-        X, Y, weight = self._weighted(X, y, sample_weight)
-        return self._encoded(X, Y, levels, weight, rng), Y, weight
+        used, X, Y, weight = self._weighted(X, y, sample_weight)
+        return used, self._encoded(X, Y, levels, weight, rng), Y, weight
 
     def _encoded(
         self,
@@ -120,13 +121,13 @@ class TrainingRows(BaseEstimator):
 
     def _weighted(
         self, X: Any, y: np.ndarray, sample_weight: Any
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """The rows of positive weight, their targets as numbers, and their weights."""
+    ) -> tuple[np.ndarray, Any, np.ndarray, np.ndarray | None]:
+        """A mask of the rows of positive weight; these, their targets as numbers, their weights."""
         weight = parameters.check_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            used = weight > 0
+        used = np.ones(X.shape[0], dtype=bool) if weight is None else weight > 0
+        if weight is not None and not used.all():
             X, y, weight = X[used], y[used], weight[used]
-        return X, *self._learn_targets(y, weight)
+        return used, X, *self._learn_targets(y, weight)
 
     def _source_rows(
         self,

@@ -60,16 +60,16 @@ def refuse_one_split(X: Any, y: Any) -> None:
 class GivenRows:
     """Rows as a user gave them, those of weight zero among them: what a splitter sees."""
 
-    n_rows: int
     X: Any
     y: Any
-    weight: np.ndarray | None
+    used: np.ndarray
+    """A mask of the rows of positive weight."""
     row_groups: Any
 
     @property
-    def used(self) -> np.ndarray:
-        """A mask of the rows of positive weight."""
-        return np.ones(self.n_rows, dtype=bool) if self.weight is None else self.weight > 0
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.used.size
 
     @cached_property
     def groups(self) -> np.ndarray | None:
@@ -162,8 +162,9 @@ class GivenRows:
 
 def rows_of_labels(labels: RowLabels) -> GivenRows:
     """Rows of a source; in place of inputs, a splitter sees their numbers."""
-    n_rows = labels.y.shape[0]
-    return GivenRows(n_rows, np.arange(n_rows)[:, None], labels.y, labels.weight, labels.groups)
+    n_rows, weight = labels.y.shape[0], labels.weight
+    used = np.ones(n_rows, dtype=bool) if weight is None else weight > 0
+    return GivenRows(np.arange(n_rows)[:, None], labels.y, used, labels.groups)
 
 
 def group_numbers(row_groups: Any, n_rows: int) -> np.ndarray:

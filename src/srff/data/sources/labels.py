@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from srff.data.sources.base import Source
+from srff.data.sources.batches import plain_values
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ def labels_of_few(source: Source, most: int) -> RowLabels:
 
 def _plain(y: Any) -> np.ndarray:
     """Targets of some rows as an array, of one dimension where there is one target."""
-    frame = y.to_pandas() if hasattr(y, "to_pandas") else y
-    array = np.asarray(frame)
+    if hasattr(y, "schema") and hasattr(y, "num_rows"):  # a batch of pyarrow
+        array = np.column_stack([plain_values(y, name) for name in y.schema.names])
+    else:
+        array = np.asarray(y)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -11,7 +11,7 @@ import numpy as np
 from srff._utils.text import listed, shown
 from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Chunk, Source, UncodedRows
-from srff.data.sources.batches import Batches, complete_rows, matrix, numbers
+from srff.data.sources.batches import Batches, complete_rows, matrix, numbers, plain_values
 from srff.data.sources.csv_file import CsvFile
 from srff.data.sources.files import expanded, file_format, file_state
 from srff.data.sources.table_file import (
@@ -217,9 +217,7 @@ class TableSource(Source):
             if self._complete:
                 wanted = list(dict.fromkeys([*self._complete, name]))
                 batches = complete_rows(batches, wanted, self._complete)
-            for batch in batches([name]):
-                column = batch.column(batch.schema.get_field_index(name))
-                values.append(column.to_pandas().to_numpy())
+            values += [plain_values(batch, name) for batch in batches([name])]
         return np.concatenate(values) if values else np.zeros(0)
 
     def count(self) -> int:
