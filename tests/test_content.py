@@ -92,6 +92,12 @@ def test_rows_of_a_table_that_looks_the_same_with_columns_changed_about_are_not_
     assert MemoryDataset(X, Y, None, multipliers, None, 1).n_rows == 9
 
 
+def test_a_table_without_columns_has_keys_too():
+    found = content(np.zeros((3, 0)), np.array([[1.0], [2.0], [1.0]]))
+    assert np.unique(found.rows).size == 2
+    assert found.columns.size == 0
+
+
 def test_the_places_of_several_targets_count(table):
     X, Y = table
     Y = np.column_stack([Y, X[:, 0]])

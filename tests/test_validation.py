@@ -12,6 +12,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     PredefinedSplit,
+    RepeatedKFold,
     StratifiedKFold,
     TimeSeriesSplit,
 )
@@ -307,6 +308,8 @@ def test_a_splitter_is_described_by_what_it_holds():
     one, same = (KFold(3, shuffle=True, random_state=np.random.RandomState(0)) for _ in range(2))
     assert described(one) == described(same)
     assert described(KFold(3)) != described(KFold(4))
+    assert described(RepeatedKFold(n_repeats=2)) != described(RepeatedKFold(n_repeats=3))
+    assert described(KFold(3).split(folds)) == "generator"
 
 
 def test_other_groups_or_splits_are_another_fit(rows, groups, tmp_path):

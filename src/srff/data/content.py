@@ -83,7 +83,8 @@ def ranked_keys(
         def paired(block: slice) -> np.ndarray:
             return mixed(mixed(ranks[block][:, distinct]) + held).sum(axis=1, dtype=np.uint64)
 
-        columns = mixed(multipliers[-1] + np.concatenate(list(threads.map(paired, blocks))))
+        none = np.zeros(0, dtype=np.uint64)
+        columns = mixed(multipliers[-1] + np.concatenate([none, *threads.map(paired, blocks)]))
         rows = mixed(summed(lambda block: _sum(ranks[block], columns[block])))
     return rows, columns
 
