@@ -44,6 +44,13 @@ def test_a_small_change_of_one_value_changes_the_key(table):
     assert (keys(changed, y) != keys(X, y)).all()
 
 
+def test_an_input_and_a_further_target_do_not_change_places_unseen():
+    X, Y = np.array([[1.0], [2.0]]), np.array([[0.0, 2.0, 5.0], [0.0, 1.0, 5.0]])
+    assert np.unique(keys(X, Y)).size == 2
+    assert np.unique(keys(X, Y[:, [1, 0, 2]] * [1, 1, 0])).size == 2
+    assert np.unique(keys(np.ones((2, 1)), np.array([[0.0, 3.0, 1.0], [1.0, 3.0, 0.0]]))).size == 2
+
+
 def test_a_split_by_weights_is_the_split_of_repeated_rows(table):
     X, y = table
     counts = np.random.RandomState(2).randint(1, 4, 400)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.threads import Threads
-from srff.data.split import mixed, row_keys
+from srff.data.split import extended, mixed, row_keys
 
 _BLOCK_ENTRIES, _BLOCK_COLUMNS = 2**16, 8
 """Numbers that are ranked at a time, but no fewer columns than fill a line of a core's cache."""
@@ -66,7 +66,7 @@ def ranked_keys(
     """
     n, d = X.shape
     ranks = np.empty((d, n), dtype=np.uint32)
-    targets = _sum(dense_ranks(Y.T), np.resize(multipliers, d + Y.shape[1])[d:])
+    targets = _sum(dense_ranks(Y.T), extended(multipliers, d + Y.shape[1])[d:])
     size = max(_BLOCK_ENTRIES // n, _BLOCK_COLUMNS)
     blocks = [slice(i, min(i + size, d)) for i in range(0, d, size)]
     with Threads(n_threads) as threads:

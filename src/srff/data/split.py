@@ -27,13 +27,20 @@ def key_multipliers(rng: np.random.RandomState, n_features: int) -> np.ndarray:
     return drawn * np.uint64(2) + np.uint64(1)
 
 
+def extended(multipliers: np.ndarray, size: int) -> np.ndarray:
+    """So many multipliers: further ones, for more targets, are like none before."""
+    further = np.arange(1, 1 + max(size - multipliers.size, 0), dtype=np.uint64)
+    more = mixed(further + multipliers[-1]) | np.uint64(1)
+    return np.concatenate([multipliers, more])[:size]
+
+
 def row_keys(X: Any, y: np.ndarray, multipliers: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its raw values.
 
     Other units or another order of the columns give other keys: see :mod:`srff.data.content`.
     """
     n_columns = X.shape[1] + y.shape[1]
-    multipliers = np.resize(multipliers, n_columns)
+    multipliers = extended(multipliers, n_columns)
 
     def hashed(rows: slice) -> np.ndarray:
         values = np.empty((rows.stop - rows.start, n_columns))

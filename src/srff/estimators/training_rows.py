@@ -36,7 +36,7 @@ from srff.estimators.validation import (
     GivenRows,
     brings_splits,
     is_pair,
-    refuse_one_split,
+    refuse_indices,
     rows_of_labels,
 )
 
@@ -205,7 +205,7 @@ class TrainingRows(BaseEstimator):
 
     def _checked_pair(self, X: Any, y: Any) -> Pair:
         """Validation rows of the user's own, with weights."""
-        refuse_one_split(X, y)
+        refuse_indices(X, y)
         if self.encoding_ is None:
             X, y = self._validate(X, y, reset=False)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,24 @@ def brings_splits(value: Any) -> bool:
     return hasattr(value, "split") or isinstance(value, Iterable)
 
 
-def refuse_one_split(X: Any, y: Any) -> None:
-    """Say what is meant where a pair ``(X, y)`` looks like the indices of one split."""
-    parts = [np.asarray(part) for part in (X, y) if not hasattr(part, "columns")]
-    if len(parts) == 2 and all(part.ndim == 1 and part.dtype.kind in "iu" for part in parts):
+def refuse_indices(X: Any, y: Any) -> None:
+    """Say how splits are written where a pair ``(X, y)`` looks like indices of rows."""
+    one = _are_indices(X) and _are_indices(y)
+    two = all(isinstance(part, list) and len(part) == 2 for part in (X, y)) and all(
+        isinstance(rows, np.ndarray) and _are_indices(rows) for rows in (*X, *y)
+    )
+    if one or two:
         raise ValueError(
-            "validation is a pair of vectors of whole numbers: one split is written as a list, "
-            "[(train, test)]; a pair (X, y) has X of two dimensions."
+            "validation looks like indices of rows: one split is written [(train, test)], several "
+            "are tuples, [(train, test), (train, test)]; a pair (X, y) has X of two dimensions."
         )
+
+
+def _are_indices(rows: Any) -> bool:
+    """Whether this is a vector of whole numbers."""
+    if isinstance(rows, np.ndarray):
+        return rows.ndim == 1 and rows.dtype.kind in "iu"
+    return isinstance(rows, list | tuple | range) and all(isinstance(k, Integral) for k in rows)
 
 
 @dataclass(frozen=True)
