@@ -29,7 +29,8 @@ BAD = [
     ({"device": 1}, "device=1"),
     ({"validation": 1.5}, "validation=1.5 must be None, a fraction"),
     ({"validation": "half"}, "validation='half'"),
-    ({"validation": (1, 2, 3)}, r"pair \(X, y\), got 3"),
+    ({"validation": (1, 2, 3)}, r"split 0 is 1; a pair \(train, test\) of indices"),
+    ({"validation": 1}, "number of folds of at least 2"),
 ]
 BAD_SRFF = [
     ({"n_components": "many"}, "n_components='many' must be .* or 'auto'"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 from typer.testing import CliRunner
 
 import srff
@@ -25,6 +26,7 @@ pandas = pytest.importorskip("pandas", reason="pandas is not installed (extra: d
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
 
 QUICK = ["--set", "n_components=20", "--set", "max_iter=4"]
+SETTINGS = {"n_components": 20, "max_iter": 4, "random_state": 0}
 QUICKEST = [*QUICK, "--set", "refine=none", "--set", "solver=alternating", "--set", "alpha=0.1"]
 
 
@@ -281,6 +283,15 @@ def test_missing_values_are_counted_or_their_rows_left_out(here, numbers):
         (["t.csv", "-t", "y", "--set", "alpha"], 2, ["NAME=VALUE"]),
         (["t.csv", "-t", "y", "--set", "max_iter=0"], 2, ["max_iter=0"]),
         (["t.csv", "-t", "y", "--set", "validation=2"], 2, ["validation=2"]),
+        (["t.csv", "-t", "y", "--validation", "1"], 2, ["--validation '1'", "folds", "share"]),
+        (["t.csv", "-t", "y", "--validation", "many"], 2, ["'many'"]),
+        (["t.csv", "-t", "y", "--validation", "0.2", "--time", "a"], 2, ["number of splits"]),
+        (["t.csv", "-t", "y", "--row-group", "who"], 2, ["--row-group", "'who'"]),
+        (["t.csv", "-t", "y", "--time", "when"], 2, ["--time", "'when'"]),
+        (["t.csv", "-t", "y", "--time", "y"], 2, ["--time", "different"]),
+        (["t.csv", "-t", "y", "--row-group", "a", "--drop", "a"], 2, ["different"]),
+        (["t.csv", "-t", "y", "--row-group", "a", "--time", "b"], 2, ["together"]),
+        (["t.csv", "-t", "y", "--time", "a", "--validation", "999"], 1, ["--time 'a'", "999"]),
         (["t.csv", "-t", "y", "--memory-limit", "much"], 2, ["'much'"]),
         (["t.csv", "-t", "y", "--out", "no/model"], 2, ["no/model"]),
         (["t.csv", "-t", "y", "--out", "."], 2, ["not a file"]),
@@ -310,6 +321,66 @@ def test_what_cannot_be_done_is_said_in_one_sentence(here, frame, arguments, cod
     before = sorted(os.listdir())
     assert refused(srff_("fit", *QUICKEST, *arguments), code, *words)
     assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_of_a_group_are_held_out_together(here, numbers, kind):
+    table = numbers.assign(who=[f"p{k % 20}" for k in range(len(numbers))])
+    inputs = [name for name in numbers if name != "y"]
+    getattr(table, f"to_{kind}")(f"t.{kind}", index=False)
+    result = srff_("fit", f"t.{kind}", "-t", "y", *QUICK, "--row-group", "who", "--validation", "3")
+    assert result.exit_code == 0, result.output
+    assert "left out" not in result.output
+    model = load("model.srff")
+    assert list(model.feature_names_in_) == inputs
+    assert model.validation == 3
+    again = srff.SRFFRegressor(validation=3, **SETTINGS)
+    again.fit(numbers[inputs], numbers["y"], row_groups=table["who"])
+    np.testing.assert_array_equal(model.predict(numbers[inputs]), again.predict(numbers[inputs]))
+
+
+@pytest.mark.parametrize("times", ["numbers", "dates", "text"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_times_choose_by_later_rows(here, numbers, kind, times):
+    n = len(numbers)
+    day = np.random.RandomState(0).permutation(n) // 2  # two rows of each day, in any order
+    dates = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(day, unit="D")
+    column = {"numbers": day, "dates": dates, "text": dates.strftime("%Y-%m-%d of it")}[times]
+    getattr(numbers.assign(day=column), f"to_{kind}")(f"t.{kind}", index=False)
+    result = srff_("fit", f"t.{kind}", "-t", "y", *QUICK, "--time", "day", "--validation", "2")
+    assert result.exit_code == 0, result.output
+    model = load("model.srff")
+    inputs = [name for name in numbers if name != "y"]
+    assert list(model.feature_names_in_) == inputs
+    splits = TimeSeriesSplit(2).split(np.unique(day))
+    pairs = [tuple(np.flatnonzero(np.isin(day, side)) for side in pair) for pair in splits]
+    again = srff.SRFFRegressor(validation=list(pairs), **SETTINGS).fit(
+        numbers[inputs], numbers["y"]
+    )
+    np.testing.assert_array_equal(model.predict(numbers[inputs]), again.predict(numbers[inputs]))
+
+
+def test_groups_follow_rows_when_others_are_left_out(here, numbers):
+    table = numbers.assign(who=np.arange(len(numbers)) % 20)
+    table.loc[7, "c"] = np.nan
+    table.to_csv("t.csv", index=False)
+    result = srff_(
+        *("fit", "t.csv", "-t", "y", "--row-group", "who", "--missing", "drop-rows"), *QUICK
+    )
+    assert result.exit_code == 0, result.output
+    whole = table.drop(index=7)
+    inputs = [name for name in numbers if name != "y"]
+    again = srff.SRFFRegressor(**SETTINGS).fit(whole[inputs], whole["y"], row_groups=whole["who"])
+    found = load("model.srff").predict(whole[inputs])
+    np.testing.assert_array_equal(found, again.predict(whole[inputs]))
+
+
+def test_a_row_without_a_time_or_a_group_is_named(here, numbers):
+    table = numbers.assign(day=np.arange(len(numbers), dtype=float))
+    table.loc[4, "day"] = np.nan
+    table.to_csv("t.csv", index=False)
+    refused(srff_("fit", "t.csv", "-t", "y", *QUICK, "--time", "day"), 1, "'day'", "row 4")
+    refused(srff_("fit", "t.csv", "-t", "y", *QUICK, "--row-group", "day"), 1, "'day'", "row 4")
 
 
 def test_debug_shows_the_traceback(here):

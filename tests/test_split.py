@@ -44,6 +44,13 @@ def test_a_small_change_of_one_value_changes_the_key(table):
     assert (keys(changed, y) != keys(X, y)).all()
 
 
+def test_an_input_and_a_further_target_do_not_change_places_unseen():
+    X, Y = np.array([[1.0], [2.0]]), np.array([[0.0, 2.0, 5.0], [0.0, 1.0, 5.0]])
+    assert np.unique(keys(X, Y)).size == 2
+    assert np.unique(keys(X, Y[:, [1, 0, 2]] * [1, 1, 0])).size == 2
+    assert np.unique(keys(np.ones((2, 1)), np.array([[0.0, 3.0, 1.0], [1.0, 3.0, 0.0]]))).size == 2
+
+
 def test_a_split_by_weights_is_the_split_of_repeated_rows(table):
     X, y = table
     counts = np.random.RandomState(2).randint(1, 4, 400)
@@ -80,11 +87,11 @@ def test_equal_rows_are_merged_into_one_of_their_joint_weight(table, weighted):
     counts = np.random.RandomState(2).randint(1, 4, 400)
     rows = np.random.RandomState(3).permutation(np.repeat(np.arange(400), counts))
     weight = np.random.RandomState(4).uniform(0.5, 2, rows.size) if weighted else None
-    merged, target, mass, k = merge_rows(X[rows], y[rows], weight, keys(X, y)[rows])
-    order = np.argsort(keys(X, y))
-    np.testing.assert_array_equal(merged, X[order])
-    np.testing.assert_array_equal(target, y[order])
-    np.testing.assert_array_equal(k, keys(X, y)[order])
+    same, k = keys(X, y)[rows], keys(X, y, 1)[rows]
+    kinds, mass = merge_rows(same, weight, k)
+    order = np.argsort(keys(X, y, 1))
+    np.testing.assert_array_equal(X[rows[kinds]], X[order])
+    np.testing.assert_array_equal(y[rows[kinds]], y[order])
     expected = np.bincount(rows, weights=weight, minlength=400)[order]
     np.testing.assert_allclose(mass, expected, rtol=1e-12)
 
@@ -92,8 +99,8 @@ def test_equal_rows_are_merged_into_one_of_their_joint_weight(table, weighted):
 def test_rows_without_copies_keep_no_weights_of_one(table):
     X, y = table
     for weight in (None, np.ones(400)):
-        assert merge_rows(X, y, weight, keys(X, y))[2] is None
-    assert merge_rows(X, y, np.full(400, 2.0), keys(X, y))[2].tolist() == [2.0] * 400
+        assert merge_rows(keys(X, y), weight, keys(X, y))[1] is None
+    assert merge_rows(keys(X, y), np.full(400, 2.0), keys(X, y))[1].tolist() == [2.0] * 400
 
 
 @pytest.mark.parametrize("magnitude", [1e-200, 1e-12, 1.0, 1e12, 1e200])

@@ -21,7 +21,7 @@ import os
 import time
 import zipfile
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import local
@@ -351,7 +351,9 @@ def described(value: Any) -> str:
     if isinstance(value, FunctionType):
         code = value.__code__
         return f"{value.__qualname__} {digest(np.frombuffer(code.co_code, np.uint8))}"
-    return f"{type(value).__qualname__} {sorted(vars(value).items())}"
+    if isinstance(value, Iterator):
+        return type(value).__qualname__  # splits that it gives are told from others with the rows
+    return f"{type(value).__qualname__} {described(dict(sorted(vars(value).items())))}"
 
 
 def digest(*arrays: np.ndarray) -> str:

@@ -11,6 +11,8 @@ from sklearn.utils import check_array, check_consistent_length
 
 from srff._utils.arrays import to_host
 
+NO_WEIGHT = "sample_weight is zero for every row: there is nothing to learn from."
+
 
 def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None) -> int:
     """An integer of at least ``low``; ``or_text`` is what else the caller accepts."""
@@ -58,14 +60,17 @@ def check_dtype(value: Any) -> Any:
     return dtype
 
 
-def check_fraction(name: str, value: Any) -> float:
-    """A number strictly between zero and one."""
-    if not (is_number(value) and 0 < value < 1):
-        raise ValueError(
-            f"{name}={value!r} must be None, a fraction of the rows strictly between 0 and 1, "
-            "or a pair (X, y)."
-        )
-    return float(value)
+def check_share_or_folds(name: str, value: Any) -> float | int:
+    """A number strictly between zero and one, or a whole number of at least two."""
+    if is_number(value) and 0 < value < 1:
+        return float(value)
+    if is_number(value) and isinstance(value, Integral) and int(value) >= 2:
+        return int(value)
+    raise ValueError(
+        f"{name}={value!r} must be None, a fraction of the rows strictly between 0 and 1, a number "
+        "of folds of at least 2, a pair (X, y), a splitter such as GroupKFold() of scikit-learn "
+        "or a list of pairs (train, test) of indices."
+    )
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -83,7 +88,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}.")
     if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+        raise ValueError(NO_WEIGHT)
     return weight
 
 

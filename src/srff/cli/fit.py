@@ -32,6 +32,7 @@ from srff.cli.options import (
     ModelOut,
     NFeatures,
     Quiet,
+    RowGroup,
     Seed,
     Settings,
     Strict,
@@ -39,6 +40,8 @@ from srff.cli.options import (
     Targets,
     Task,
     TaskOption,
+    Time,
+    Validation,
     Weight,
 )
 
@@ -58,6 +61,9 @@ def fit(
     effort: EffortOption = Effort.auto,
     class_weight: ClassWeight = None,
     weight: Weight = None,
+    validation: Validation = None,
+    row_group: RowGroup = None,
+    time: Time = None,
     drop: Drop = None,
     strict: Strict = False,
     missing: MissingOption = Missing.error,
@@ -86,6 +92,8 @@ def fit(
 
       srff fit houses.csv -t price --drop id --missing drop-rows --out houses.srff
 
+      srff fit visits.csv -t weight --row-group patient --validation 5
+
       srff fit 'measurements/*.parquet' -t y --memory-limit 1GB --checkpoint steps
 
       zcat big.csv.gz | srff fit - -t y --set refine=metric --json > summary.json
@@ -101,6 +109,9 @@ def fit(
         effort=effort,
         class_weight=class_weight,
         weight=weight,
+        validation=validation,
+        row_group=row_group,
+        time=time,
         drop=drop or [],
         strict=strict,
         missing=missing,
@@ -130,7 +141,7 @@ class Rows:
 
 def _run(request: FitRequest) -> None:
     """Check what was asked for, read the table, fit, write the model, and say what it is."""
-    from srff.cli.learner import groups_of, learner
+    from srff.cli.learner import groups_of, later_rows, learner, numbered
     from srff.cli.outputs import check_free
     from srff.cli.tables import opened
 
@@ -142,6 +153,10 @@ def _run(request: FitRequest) -> None:
         model = learner(request, classes)
         with _reading(request):
             rows = _rows(table, request, classes)
+        if request.time is not None:
+            model.set_params(validation=later_rows(rows.source, request))
+        if request.row_group is not None:
+            numbered(rows.source, "--row-group", request.row_group)
         if request.groups is not None:
             model.set_params(groups=groups_of(request.groups, table.names, rows.found.inputs))
         if not request.quiet:
@@ -157,14 +172,20 @@ def _check_names(table: Table, request: FitRequest) -> None:
     for option, names in (
         ("--target", request.targets),
         ("--weight", [] if request.weight is None else [request.weight]),
+        ("--row-group", [] if request.row_group is None else [request.row_group]),
+        ("--time", [] if request.time is None else [request.time]),
         ("--drop", request.drop),
     ):
         for name in names:
             if name not in table.names:
                 raise WrongUse(no_such_column(option, name, table.names))
-    taken = request.taken
+    if request.row_group is not None and request.time is not None:
+        raise WrongUse("--row-group and --time cannot be given together.")
+    taken = [*request.taken, *request.beside]
     if len(set(taken)) < len(taken) or set(taken) & set(request.drop):
-        raise WrongUse("--target, --weight and --drop must name different columns.")
+        raise WrongUse(
+            "--target, --weight, --row-group, --time and --drop must name different columns."
+        )
 
 
 def _classes_wanted(table: Table, request: FitRequest) -> bool:
@@ -204,19 +225,21 @@ def _rows(table: Table, request: FitRequest, classes: bool) -> Rows:
     from srff.data.sources.column_survey import survey_columns, surveyed_rows
 
     targets, weight = request.targets, request.weight
-    found = survey_columns(table, targets, weight, request.drop, classes)
+    found = survey_columns(table, targets, weight, request.no_inputs, classes)
     _check_inputs(table, found, request)
+    _check_few(table, found, request)
     # Without a target or a weight there is nothing to learn from a row.
     complete = [name for name in found.gaps if not request.impute or name in request.taken]
     if not complete:
-        return Rows(surveyed_rows(table, found, targets, weight), found, found.n_rows, classes)
+        source = surveyed_rows(table, found, targets, weight, row_groups=request.row_group)
+        return Rows(source, found, found.n_rows, classes)
     if request.missing == Missing.error:
         raise Refusal(
             f"{table.label}: missing or infinite values among {found.n_rows:,} rows in "
             f"{_counted(found.gaps)}; --missing drop-rows leaves out their rows, --missing impute "
             "fills them in, --drop leaves out a column."
         )
-    source = surveyed_rows(table, found, targets, weight, complete)
+    source = surveyed_rows(table, found, targets, weight, complete, request.row_group)
     n_rows = source.count()
     if n_rows < 2:
         raise Refusal(
@@ -228,7 +251,8 @@ def _rows(table: Table, request: FitRequest, classes: bool) -> Rows:
 
 def _check_inputs(table: Table, found: ColumnSurvey, request: FitRequest) -> None:
     """Refuse a table without inputs, and under ``--strict`` one with columns that are none."""
-    unasked = [f"{shown(n)} ({why})" for n, why in found.dropped.items() if n not in request.drop]
+    asked = request.no_inputs
+    unasked = [f"{shown(n)} ({why})" for n, why in found.dropped.items() if n not in asked]
     if not found.inputs:
         why = f": {listed(unasked)}" if unasked else " beside the target"
         raise Refusal(f"{table.label}: there is no column that can be an input{why}.")
@@ -236,6 +260,18 @@ def _check_inputs(table: Table, found: ColumnSurvey, request: FitRequest) -> Non
         raise Refusal(
             f"{table.label}: columns that cannot be inputs: {listed(unasked)}; --drop leaves a "
             "column out."
+        )
+
+
+def _check_few(table: Table, found: ColumnSurvey, request: FitRequest) -> None:
+    """Refuse groups and times of more rows than are held in memory."""
+    from srff.data.dataset import STREAM_ROWS
+
+    option = "--row-group" if request.row_group else "--time" if request.time else None
+    if option is not None and found.n_rows > STREAM_ROWS:
+        raise Refusal(
+            f"{table.label}: {option} takes at most {STREAM_ROWS:,} rows; there are "
+            f"{found.n_rows:,}."
         )
 
 
@@ -248,7 +284,7 @@ def _tell_columns(rows: Rows, request: FitRequest) -> None:
     """Name what is left out, unless it was asked for, and what is taken for a category."""
     found, impute = rows.found, request.impute
     for name, reason in found.dropped.items():
-        if name not in request.drop:
+        if name not in request.no_inputs:
             say(f"column {shown(name)} is left out: {one_line(reason)}.")
     if found.categories:
         columns = listed([shown(name) for name in found.categories])

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srff._utils.text import shown
-from srff.cli.errors import WrongUse, no_such_column
+from srff.cli.errors import Refusal, WrongUse, no_such_column
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from srff.cli.options import FitRequest
+    from srff.data.sources.tables import TableSource
 
 OWN_OPTIONS = (
     "random_state",
@@ -25,6 +28,7 @@ OWN_OPTIONS = (
     "class_weight",
     "n_features_to_select",
     "effort",
+    "validation",
     "categorical_features",
 )
 """Parameters of the estimators that ``--set`` does not take: they have options of their own, or are
@@ -45,6 +49,7 @@ def learner(request: FitRequest, classes: bool) -> Any:
         "missing": "impute" if request.impute else "error",
         "n_features_to_select": request.n_features,
         "effort": request.effort.value,
+        "validation": _validation(request),
     }
     model: Any
     if classes:
@@ -54,6 +59,60 @@ def learner(request: FitRequest, classes: bool) -> Any:
     model.set_params(**_settings(request.settings, list(model.get_params())))
     _check(model)
     return model
+
+
+def _validation(request: FitRequest) -> float | int | None:
+    """A share of the rows, or a number of folds; with ``--time`` a number of splits."""
+    from srff._utils.parameters import check_share_or_folds
+
+    text = request.validation
+    if text is None:
+        return None
+    try:
+        value = check_share_or_folds("--validation", _value(text))
+    except ValueError:
+        raise WrongUse(
+            f"--validation {shown(text)} must be a number of folds of at least 2, or a share of "
+            "the rows between 0 and 1."
+        ) from None
+    if request.time is not None and isinstance(value, float):
+        raise WrongUse(f"--validation {text} with --time must be a number of splits, such as 5.")
+    return value
+
+
+def numbered(source: TableSource, option: str, name: str) -> np.ndarray:
+    """The number of each row's value in a column, in their order; an error where it has none."""
+    from srff.estimators.validation import group_numbers
+
+    values = source.column(name)
+    try:
+        return group_numbers(values, len(values))
+    except ValueError as error:
+        reason = str(error).removeprefix("row_groups ")
+        raise Refusal(f"{option} {shown(name)}: the column {reason}") from None
+
+
+def later_rows(source: TableSource, request: FitRequest) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Splits that learn from earlier rows and look at later ones; those of one time go together."""
+    import numpy as np
+    from sklearn.model_selection import TimeSeriesSplit
+
+    assert request.time is not None
+    moment = numbered(source, "--time", request.time)
+    n_splits = TimeSeriesSplit().n_splits if request.validation is None else int(request.validation)
+    times = np.unique(moment)
+    if times.size <= n_splits:
+        raise Refusal(
+            f"--time {shown(request.time)}: {n_splits} splits need more than {n_splits} different "
+            f"times; there are {times.size} (--validation K makes K splits)."
+        )
+
+    def rows(some: np.ndarray) -> np.ndarray:
+        return np.flatnonzero(np.isin(moment, some))
+
+    return [
+        (rows(earlier), rows(later)) for earlier, later in TimeSeriesSplit(n_splits).split(times)
+    ]
 
 
 def groups_of(text: str, columns: list[str], inputs: list[str]) -> Any:
@@ -146,7 +205,6 @@ def _check(model: Any) -> None:
 
     try:
         model._check_parameters()
-        model._check_validation()
         if model.n_jobs is not None and not isinstance(model.n_jobs, int):
             raise ValueError(f"n_jobs={model.n_jobs!r} must be a whole number or none.")
         if model.device != "cpu":

@@ -90,6 +90,29 @@ ClassWeight = Annotated[
     typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or 'yes=3,no=1'."),
 ]
 Weight = Annotated[str | None, typer.Option(metavar="COL", help="A column of row weights.")]
+Validation = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|SHARE",
+        help="Choose by so many folds, such as 5, or by a share of the rows, such as 0.2.",
+    ),
+]
+RowGroup = Annotated[
+    str | None,
+    typer.Option(
+        "--row-group",
+        metavar="COL",
+        help="A column of groups, such as patients: rows of one are held out together. No input.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COL",
+        help="A column of times: choose by rows that come later than those learned from. No input.",
+    ),
+]
 Drop = Annotated[
     list[str] | None,
     typer.Option(metavar="COL", help="A column that is not an input; may be given again."),
@@ -133,6 +156,9 @@ class FitRequest:
     effort: Effort
     class_weight: str | None
     weight: str | None
+    validation: str | None
+    row_group: str | None
+    time: str | None
     drop: list[str]
     strict: bool
     missing: Missing
@@ -149,6 +175,16 @@ class FitRequest:
     def taken(self) -> list[str]:
         """The columns of the targets and of the weight."""
         return [*self.targets, *([self.weight] if self.weight else [])]
+
+    @property
+    def beside(self) -> list[str]:
+        """The columns that say how rows are held out."""
+        return [name for name in (self.row_group, self.time) if name is not None]
+
+    @property
+    def no_inputs(self) -> list[str]:
+        """Columns that the user says are not inputs."""
+        return [*self.drop, *self.beside]
 
     @property
     def impute(self) -> bool:

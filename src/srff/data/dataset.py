@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from srff._utils.checkpoint import digest
 from srff.core.engine import Engine
+from srff.data.content import content_of
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
-from srff.data.first_pass import FirstPass, first_pass
-from srff.data.folds import Split, fold_splits, n_folds
+from srff.data.first_pass import FirstPass, Sample, first_pass
+from srff.data.folds import Split, fold_splits, group_folds, n_folds
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
-from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+from srff.data.sources.labels import RowLabels, labels_of_few
+from srff.data.split import (
+    highest,
+    key_multipliers,
+    merge_rows,
+    mixed,
+    row_keys,
+    sample_rows,
+    split_rows,
+)
 from srff.data.weights import counted
 
 VALIDATION_ROWS = 20_000
@@ -56,6 +66,15 @@ Validation = float | int | str | Pair | list[Split] | None
 number of rows, a pair of its own, or splits that a user brings; None for nothing."""
 
 
+@dataclass(frozen=True)
+class Respects:
+    """What a split respects: classes have their shares in all folds, groups stay together."""
+
+    classes: bool = False
+    groups: np.ndarray | None = None
+    """The number of each row's group."""
+
+
 class Dataset(ABC):
     """The rows of a fit.
 
@@ -72,6 +91,8 @@ class Dataset(ABC):
     refit: bool = False
     n_passes: int
     """Passes over all rows that it took to get here."""
+    column_order: np.ndarray | None = None
+    """The columns in an order of their own, by what they hold; None where that is not known."""
     _validation_rows: tuple[Any, ...] | None = None
     """``X``, ``Y``, weights and indices of the validation rows."""
 
@@ -119,7 +140,7 @@ class Dataset(ABC):
 class MemoryDataset(Dataset):
     """Arrays, split by the keys of their rows."""
 
-    n_passes = 3  # keys of the rows, the ends of each column, its mean and spread
+    n_passes = 4  # copies and keys of the rows, the ends of each column, its mean and spread
 
     def __init__(
         self,
@@ -129,44 +150,62 @@ class MemoryDataset(Dataset):
         multipliers: np.ndarray,
         validation: Validation,
         n_threads: int,
-        classes: bool = False,
+        respects: Respects = Respects(),
     ) -> None:
-        keys = row_keys(X, Y, multipliers, n_threads)
+        content = content_of(X, Y, multipliers, n_threads)
+        same, keys, self.column_order = content.same, content.rows, content.order
         weight = _counted(weight)
+        groups = None
+        if respects.groups is not None:
+            groups = mixed(mixed(respects.groups + 1) + multipliers[-1])
+            same = mixed(same + groups)  # rows of two groups are not equal
         given = isinstance(validation, list)  # splits of the rows as they stand
-        if given:
-            pass
-        elif X.shape[0] <= MERGE_ROWS or (few_kinds(keys[:MERGE_ROWS]) and few_kinds(keys)):
-            X, Y, weight, keys = merge_rows(X, Y, weight, keys)
+        if not given and (
+            X.shape[0] <= MERGE_ROWS or (few_kinds(same[:MERGE_ROWS]) and few_kinds(same))
+        ):
+            kinds, weight = merge_rows(same, weight, keys)
+            X, Y, keys, same = X[kinds], Y[kinds], keys[kinds], same[kinds]
+            groups = None if groups is None else groups[kinds]
         self.n_rows, self.n_features = X.shape
         self.inputs, self.targets = moments(X, weight, n_threads), moments(Y, weight)
-        self._data, self._keys = (X, Y, weight), keys
+        self._data, self._keys, self._groups = (X, Y, weight), keys, groups
+        self._same = same
         self._training = self._data
         self._kept: np.ndarray | None = None
         self._splits: list[Split] = []
         if isinstance(validation, str):
             count = n_folds(self.n_rows) if validation == "folds" else 1
             validation = count if count > 1 else default_validation(self.n_rows)
-        if isinstance(validation, int | float) and weight is not None and shares_rows(weight):
+        shared = groups is None and weight is not None and shares_rows(weight)
+        if isinstance(validation, int | float) and shared:
+            assert weight is not None
             # A few kinds of rows, each many times: part of each kind validates.
             share = validation if isinstance(validation, float) else 1 / validation
             self._training = X, Y, (1 - share) * weight
             self._validation_rows = (X, Y, share * weight, None)
             self.refit = True
-        elif isinstance(validation, float):
-            out = split_rows(keys, weight, validation)
-            self._splits = [(np.flatnonzero(~out), np.flatnonzero(out))] if out.any() else []
-        elif isinstance(validation, int):
-            strata = np.unique(Y, axis=0, return_inverse=True)[1].ravel() if classes else None
-            splits = fold_splits(keys, validation, strata)
-            self._splits = splits if len(splits) > 1 else []
-        elif isinstance(validation, list):
-            self._splits = validation
+        elif isinstance(validation, int | float | list):
+            self._splits = self._dealt(validation, respects.classes)
         elif validation is not None:
             self._validation_rows = validation_pair(validation, multipliers, n_threads)
         self.n_training, self.n = self.n_rows, total_weight(X, self._training[2], None)
         if self._splits:
             self._hold_out(*self._splits[0])
+
+    def _dealt(self, validation: float | int | list[Split], classes: bool) -> list[Split]:
+        """The splits: one by a share, folds, or those given; none where no row can be held out."""
+        (_, Y, weight), groups = self._data, self._groups
+        if isinstance(validation, list):
+            return validation
+        if isinstance(validation, float):
+            out = split_rows(self._keys if groups is None else groups, weight, validation)
+            return [(np.flatnonzero(~out), np.flatnonzero(out))] if out.any() else []
+        if groups is not None:
+            splits = group_folds(groups, weight, validation)
+        else:
+            strata = np.unique(Y, axis=0, return_inverse=True)[1].ravel() if classes else None
+            splits = fold_splits(self._keys, validation, strata)
+        return splits if len(splits) > 1 else []
 
     def _hold_out(self, kept: np.ndarray, out: np.ndarray) -> None:
         """Learn from some rows, validate on others."""
@@ -186,8 +225,13 @@ class MemoryDataset(Dataset):
         return [self, *others]
 
     def _marks(self) -> list[np.ndarray]:
-        weight = self._data[2]
-        return [self._keys] if weight is None else [self._keys, weight]
+        marks = [
+            self._same,
+            self._data[2],
+            self._groups,
+            *(rows for s in self._splits for rows in s),
+        ]
+        return [mark for mark in marks if mark is not None]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of at most so many distinct rows."""
@@ -223,33 +267,38 @@ class StreamedDataset(Dataset):
         self.n_rows, self.n_features = first.n_rows, source.n_features
         self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
-        if isinstance(validation, list):
-            raise ValueError(
-                f"validation by splits needs rows in memory, at most {STREAM_ROWS:,}; there are "
-                f"{self.n_rows:,}."
-            )
+        self._count = None if first.weights is None else first.weights.count
+        self._high = self._counted(first.high)
+        self._total = float(self.n_rows) if first.weights is None else first.weights.n
+        assert not isinstance(validation, list)
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
         elif isinstance(validation, int):
             validation = 1 / validation  # of so many rows one fold says enough
         if isinstance(validation, float):
-            low = first.low
+            low = self._counted(first.low)
             low = low.take(highest(low.keys, int(min(validation * self.n_rows, VALIDATION_ROWS))))
             self._held_out = low
-            self._validation_rows = (low.X, low.Y, _counted(low.weight), None)
+            self._validation_rows = (low.X, low.Y, low.weight, None)
             held = total_weight(low.X, low.weight, None)
             self.n_training -= low.keys.size
             self.refit = True
         elif validation is not None:
             self._validation_rows = validation_pair(validation, multipliers, n_threads)
-        self.n = first.inputs.total - held
+        self.n = self._total - held
+
+    def _counted(self, sample: Sample) -> Sample:
+        """Rows whose weights are counts of rows, in the unit of all weights."""
+        if self._count is None or sample.weight is None:
+            return sample
+        return replace(sample, weight=self._count(sample.weight))
 
     def _marks(self) -> list[np.ndarray]:
         return [np.array(self._first.sizes), np.array([self._first.checksum], dtype=np.uint64)]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of the highest keys."""
-        high = self._first.high
+        high = self._high
         _, first = np.unique(~high.keys, return_index=True)
         return high.X[first[:size]]
 
@@ -261,9 +310,9 @@ class StreamedDataset(Dataset):
                 return engine
             low, on_cpu = self._held_out, replace(options, device="cpu")
             return Remainder(engine, make_engine(low.X, low.Y, low.weight, s, on_cpu), self.n)
-        high = self._first.high
+        high = self._high
         rows = highest(high.keys, most)
-        return make_engine(high.X, high.Y, _counted(high.weight), s, options, rows=rows)
+        return make_engine(high.X, high.Y, high.weight, s, options, rows=rows)
 
     def everything(self, s: Standardisation, options: EngineOptions) -> Engine:
         """All rows."""
@@ -271,11 +320,11 @@ class StreamedDataset(Dataset):
 
     def _stream(self, s: Standardisation, options: EngineOptions, many: bool) -> Engine:
         """All rows, for many passes or for one."""
-        o, found = options, self._first
+        o, found, s = options, self._first, replace(s, count=self._count)
         plan = BlockPlan.choose(
             self.n_rows, self.n_features, o.n_components, o.dtype, o.n_threads, o.memory_limit
         )
-        total = found.inputs.total
+        total = self._total
         if on_workers(self._source):
             from srff.data.engines.cluster import ClusterEngine
 
@@ -316,7 +365,7 @@ def validation_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tupl
     rows = None
     if Y.shape[0] > VALIDATION_ROWS:
         rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
-    return X, Y, weight, rows
+    return X, Y, _counted(weight), rows
 
 
 def default_validation(n_rows: int) -> float:
@@ -332,6 +381,11 @@ def rows_if_few(
     return all_rows_if_few(source, STREAM_ROWS, refused)
 
 
+def labels_if_few(source: Source) -> RowLabels:
+    """Targets, weights and groups of all rows of a source; an error if a stream is needed."""
+    return labels_of_few(source, STREAM_ROWS)
+
+
 def array_dataset(
     X: Any,
     Y: np.ndarray,
@@ -341,14 +395,18 @@ def array_dataset(
     device: str,
     n_threads: int,
     memory_limit: float | None = None,
-    classes: bool = False,
+    respects: Respects = Respects(),
 ) -> Dataset:
-    """The data set of arrays; many rows on a CPU are gone through as a source."""
-    if X.shape[0] > STREAM_ROWS and device == "cpu":
+    """The data set of arrays; many rows on a CPU are gone through as a source.
+
+    Unless groups or splits are given, which a stream does not know.
+    """
+    whole = respects.groups is not None or isinstance(validation, list)
+    if X.shape[0] > STREAM_ROWS and device == "cpu" and not whole:
         source = ArraySource(X, Y, weight)
         return source_dataset(source, rng, validation, n_threads, memory_limit)
     multipliers = key_multipliers(rng, X.shape[1])
-    return MemoryDataset(X, Y, weight, multipliers, validation, n_threads, classes)
+    return MemoryDataset(X, Y, weight, multipliers, validation, n_threads, respects)
 
 
 def source_dataset(
@@ -357,13 +415,13 @@ def source_dataset(
     validation: Validation,
     n_threads: int,
     memory_limit: float | None = None,
-    classes: bool = False,
+    respects: Respects = Respects(),
 ) -> Dataset:
     """The data set of a source; few rows are held in memory."""
     multipliers = key_multipliers(rng, source.n_features)
     few = rows_if_few(source)
     if few is not None:
-        return MemoryDataset(*few, multipliers, validation, n_threads, classes)
+        return MemoryDataset(*few, multipliers, validation, n_threads, respects)
     n_high, n_low = SAMPLE_ROWS, VALIDATION_ROWS
     if memory_limit is not None:
         # Rows, their standardised copies and what is made of them on the way take a third.

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
 from srff.data.sources.base import Piece, Source, checked
 from srff.data.split import highest, row_keys
+from srff.data.weights import WeightFacts
 
 SPARE = 1.5
 """Rows that wait at most before the highest are chosen, as a multiple of those that are kept."""
@@ -49,6 +51,8 @@ class FirstPass:
     low: Sample
     checksum: int
     """The sum of the keys of all rows, which other rows would not have."""
+    weights: WeightFacts | None
+    """What the weights tell; None for ones."""
 
     @property
     def n_rows(self) -> int:
@@ -97,6 +101,7 @@ class FirstPassTotal:
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
         self._checksum = 0
+        self._weights: WeightFacts | None = None
 
     def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
@@ -107,6 +112,7 @@ class FirstPassTotal:
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
         self._checksum = (self._checksum + part.checksum) % 2**64
+        self._weights = _both(self._weights, part.weights)
         for best, new in zip(self._best, (part.high, part.low), strict=True):
             best.add(new)
 
@@ -118,10 +124,15 @@ class FirstPassTotal:
     def result(self) -> FirstPass:
         """What all pieces tell."""
         if not self._inputs:
-            raise ValueError("There are no rows.")
+            raise ValueError(NO_WEIGHT)
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        return FirstPass(tuple(self._counts), inputs, targets, high, low, self._checksum)
+        counts, weights = tuple(self._counts), self._weights
+        return FirstPass(counts, inputs, targets, high, low, self._checksum, weights)
+
+
+def _both(one: WeightFacts | None, other: WeightFacts | None) -> WeightFacts | None:
+    return other if one is None or other is None else one.plus(other)
 
 
 def first_pass(
@@ -148,6 +159,7 @@ def first_pass_of_piece(
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
     n_rows, checksum = 0, np.uint64(0)
+    weights: WeightFacts | None = None
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
     n_read = 0
@@ -159,6 +171,8 @@ def first_pass_of_piece(
         n_rows += chunk.X.shape[0]
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
+        if chunk.weight is not None:
+            weights = _both(weights, WeightFacts.of(chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
         checksum += np.sum(keys, dtype=np.uint64)
         for best, turned in zip(samples, (keys, ~keys), strict=True):
@@ -168,4 +182,5 @@ def first_pass_of_piece(
     if not n_rows:
         return None
     high, low = (best.result() for best in samples)
-    return FirstPass((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))
+    found = merged(inputs), merged(targets)
+    return FirstPass((n_rows,), *found, high, low, int(checksum), weights)

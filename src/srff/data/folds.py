@@ -31,5 +31,23 @@ def fold_splits(keys: np.ndarray, count: int, strata: np.ndarray | None = None) 
         order = np.argsort(first, kind="stable")
     dealt = np.empty(distinct.size, dtype=np.intp)
     dealt[order] = np.arange(distinct.size) % min(count, distinct.size)
-    fold = dealt[inverse]
+    return _held_out_in_turn(dealt[inverse])
+
+
+def group_folds(keys: np.ndarray, weight: np.ndarray | None, count: int) -> list[Split]:
+    """Groups of rows, each of one key, dealt to folds of about the same weight.
+
+    The heaviest comes first, and goes to the fold that has least; equal ones go by their keys.
+    """
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    mass = np.bincount(inverse, weights=weight)
+    load = np.zeros(min(count, distinct.size))
+    dealt = np.empty(distinct.size, dtype=np.intp)
+    for group in np.lexsort((distinct, -mass)):
+        dealt[group] = np.argmin(load)
+        load[dealt[group]] += mass[group]
+    return _held_out_in_turn(dealt[inverse])
+
+
+def _held_out_in_turn(fold: np.ndarray) -> list[Split]:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in np.unique(fold)]

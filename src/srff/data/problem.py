@@ -248,6 +248,8 @@ def make_problem(
     o, n_rows, n_features = settings, dataset.n_rows, dataset.n_features
     n_components = o.n_components or int(np.clip(n_rows, *N_COMPONENTS))
     E = o.kernel.sample(rng, (n_features, n_components))
+    if dataset.column_order is not None:
+        E[dataset.column_order] = E.copy()  # a column has its draws wherever it stands
     b = rng.uniform(0.0, 2 * np.pi, n_components)
 
     varies = dataset.inputs.varies

@@ -4,6 +4,9 @@ Each row gets a key, a pseudo-random number made from its values and a seed.  Ta
 keys gives the same validation set and the same subsample whatever the order of the rows, and
 whether a row is written twice or given weight two; copies of a row never stand on both sides of a
 split.
+
+Rows in memory have the keys of :mod:`srff.data.content`, which neither the units nor the order of
+the columns change.  They need all rows at once; of a stream the raw values are hashed.
 """
 
 from __future__ import annotations
@@ -24,26 +27,37 @@ def key_multipliers(rng: np.random.RandomState, n_features: int) -> np.ndarray:
     return drawn * np.uint64(2) + np.uint64(1)
 
 
+def extended(multipliers: np.ndarray, size: int) -> np.ndarray:
+    """So many multipliers: further ones, for more targets, are like none before."""
+    further = np.arange(1, 1 + max(size - multipliers.size, 0), dtype=np.uint64)
+    more = mixed(further + multipliers[-1]) | np.uint64(1)
+    return np.concatenate([multipliers, more])[:size]
+
+
 def row_keys(X: Any, y: np.ndarray, multipliers: np.ndarray, n_threads: int = 1) -> np.ndarray:
-    """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its values."""
+    """A 64-bit key for each row, equal for equal rows: a multiply-and-mix hash of its raw values.
+
+    Other units or another order of the columns give other keys: see :mod:`srff.data.content`.
+    """
     n_columns = X.shape[1] + y.shape[1]
-    multipliers = np.resize(multipliers, n_columns)
+    multipliers = extended(multipliers, n_columns)
 
     def hashed(rows: slice) -> np.ndarray:
         values = np.empty((rows.stop - rows.start, n_columns))
         values[:, : X.shape[1]] = X[rows]
         values[:, X.shape[1] :] = y[rows]
         values += 0.0  # turns -0.0 into 0.0: equal numbers must have equal bits
-        return (_mix(values.view(np.uint64)) * multipliers).sum(axis=1, dtype=np.uint64)
+        return (mixed(values.view(np.uint64)) * multipliers).sum(axis=1, dtype=np.uint64)
 
     with Threads(n_threads) as threads:
         blocks = row_blocks(X.shape[0], n_columns, _BLOCK_ENTRIES)
         keys = np.concatenate(list(threads.map(hashed, blocks)))
-    return _mix(keys)
+    return mixed(keys)
 
 
-def _mix(z: np.ndarray) -> np.ndarray:
+def mixed(numbers: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    z = numbers.astype(np.uint64, copy=False)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -91,14 +105,14 @@ def sample_rows(keys: np.ndarray, size: int) -> np.ndarray:
 
 
 def merge_rows(
-    X: Any, Y: np.ndarray, weight: np.ndarray | None, keys: np.ndarray
-) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Equal rows as one row of their joint weight, in the order of the keys.
+    same: np.ndarray, weight: np.ndarray | None, keys: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """One of each kind of equal rows, in the order of the keys, and their joint weights.
 
-    No weights come back where there were none and no two rows are equal.
+    Rows are equal if their numbers in ``same`` are.  No weights come back where there were none and
+    no two rows are equal.
     """
-    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    distinct, first, inverse = np.unique(same, return_index=True, return_inverse=True)
     mass = np.bincount(inverse, weights=weight, minlength=distinct.size)
-    if (mass == 1.0).all():
-        return X[first], Y[first], None, distinct
-    return X[first], Y[first], mass, distinct
+    order = np.argsort(keys[first], kind="stable")
+    return first[order], None if (mass == 1.0).all() else mass[order]

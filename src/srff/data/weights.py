@@ -8,6 +8,8 @@ nothing, and tests count as many rows as there are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 MOST_COPIES = 100
@@ -17,13 +19,73 @@ ROUNDING = 1e-9
 """How far from a whole multiple a weight may be, as a share of the largest one."""
 
 
+@dataclass(frozen=True)
+class RowCount:
+    """From weights to rows: what counts as one row, and whether all are whole multiples of it."""
+
+    unit: float
+    whole: bool
+
+    def __call__(self, weight: np.ndarray) -> np.ndarray:
+        """How many rows each weight stands for."""
+        count = weight / self.unit
+        return np.rint(count) if self.whole else count
+
+
+@dataclass(frozen=True)
+class WeightFacts:
+    """What the positive weights of some rows tell, whatever their magnitude.
+
+    ``total`` and ``squares`` are sums of weights and of their squares, the largest taken for one;
+    ``values`` are the different weights, or more of them than copies can be.
+    """
+
+    largest: float
+    total: float
+    squares: float
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, weight: np.ndarray) -> WeightFacts:
+        """What these tell (rows,)."""
+        largest = float(weight.max())
+        share = weight / largest
+        squares = float(np.sum(np.square(share)))
+        return cls(largest, float(np.sum(share)), squares, _some(np.unique(weight)))
+
+    def plus(self, other: WeightFacts) -> WeightFacts:
+        """What the weights of both tell."""
+        largest = max(self.largest, other.largest)
+        a, b = self.largest / largest, other.largest / largest
+        return WeightFacts(
+            largest,
+            a * self.total + b * other.total,
+            a**2 * self.squares + b**2 * other.squares,
+            _some(np.union1d(self.values, other.values)),
+        )
+
+    @property
+    def count(self) -> RowCount:
+        """How these weights count as rows."""
+        unit = _common_unit(self.values / self.largest)
+        if unit is not None:
+            return RowCount(self.largest * unit, True)
+        return RowCount(self.largest * (self.squares / self.total), False)
+
+    @property
+    def n(self) -> float:
+        """The rows that they count as together."""
+        return float(self.count(np.array(self.largest * self.total)))
+
+
 def counted(weight: np.ndarray) -> np.ndarray:
     """Positive weights (rows,) in units of rows: copies, or shares of the effective number."""
-    share = weight / weight.max()
-    unit = _common_unit(np.unique(share))
-    if unit is not None:
-        return np.rint(share / unit)
-    return share * (share.sum() / np.sum(np.square(share)))
+    return WeightFacts.of(weight).count(weight)
+
+
+def _some(values: np.ndarray) -> np.ndarray:
+    """No more values than are needed to tell that they are too many."""
+    return values[: MOST_COPIES + 1]
 
 
 def _common_unit(values: np.ndarray) -> float | None:

@@ -25,6 +25,7 @@ from srff.data.sources.facts import TableFacts
 from srff.estimators.fitted import store_constant, store_model
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
+from srff.estimators.validation import check_validation
 
 
 class RandomFeatureModel(PredictsFromColumns, TrainingRows):
@@ -43,7 +44,7 @@ class RandomFeatureModel(PredictsFromColumns, TrainingRows):
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, row_groups: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -59,8 +60,14 @@ collection or None
             Target, or several targets of a regression; for files and Dask data frames the name of
             its column, or a list of names, all other columns being inputs; None for blocks.
         sample_weight : array-like of shape (n_samples,), str or Dask collection, default=None
-            Row weights, or the name of their column; a row of weight 2 counts as that row written
-            twice.
+            Row weights, or the name of their column, in any unit: a factor common to all changes
+            nothing.  Weights that are whole multiples of one unit, up to a hundred of it, are
+            copies of rows; any others are relative, and the rows count as ``(sum w)^2 / sum w^2``
+            in tests.  Rows of weight zero are left out.
+        row_groups : array-like of shape (n_samples,), str or Dask collection, default=None
+            A label for each row, or the name of their column, which is then no input: rows of one
+            group never stand on both sides of a split.  A splitter given as ``validation`` has them
+            as its ``groups``.
 
         Returns
         -------
@@ -71,7 +78,7 @@ collection or None
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
             self._open_checkpoint() as checkpoint,
-            self._prepare(X, y, sample_weight, checkpoint) as problem,
+            self._prepare(X, y, sample_weight, row_groups, checkpoint) as problem,
         ):
             if problem.learnable:
                 store_model(self, problem, *self._search(problem, report))
@@ -95,17 +102,22 @@ collection or None
         return {}
 
     def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint = NO_CHECKPOINT
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        row_groups: Any = None,
+        checkpoint: Checkpoint = NO_CHECKPOINT,
     ) -> Problem:
         """Check the data and make them a problem."""
         seed = checkpoint.seed if self.random_state is None else self.random_state
         rng, n_threads = check_random_state(seed), count_threads(self.n_jobs)
         limit = parse_memory(self.memory_limit)
-        source = as_source(X, y, sample_weight)
+        source = as_source(X, y, sample_weight, row_groups)
         if source is not None:
             dataset = self._source_rows(source, rng, n_threads, limit)
         else:
-            dataset = self._array_rows(X, y, sample_weight, rng, n_threads, limit)
+            dataset = self._array_rows(X, y, sample_weight, row_groups, rng, n_threads, limit)
         loss = self._loss()
         # Rows of files have not been checked before.
         loss.check_targets(np.stack([dataset.targets.low, dataset.targets.high]))
@@ -151,6 +163,7 @@ collection or None
         parameters.check_positive("alpha", self.alpha, or_text="auto")
         parameters.check_positive("budget", self.budget, or_text="auto")
         parameters.check_dtype(self.dtype)
+        check_validation(self.validation)
         parse_memory(self.memory_limit)
         if not isinstance(self.device, str):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")

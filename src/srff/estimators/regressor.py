@@ -82,12 +82,16 @@ default="gaussian"
     missing : {"error", "impute"}, default="error"
         What becomes of NaN in inputs: an error; or the column's median, with an indicator in the
         same group where any was missing in the fit.  A missing category is a level of its own.
-    validation : float, pair (X, y) or None, default=None
-        What choices are made by: a fraction of the rows, held out by a hash of their values, or
-        data of its own.  None stands for 0.2 but at most 20,000 rows, or 30 rows but at most 0.4 if
-        that is more, if anything is to be chosen.  Rows held out come back when the coefficients
-        are solved for the last time; a pair is never learned from.  Of more than 20,000 rows a
-        sample decides.
+    validation : float, int, pair (X, y), splitter, list of (train, test) or None, default=None
+        What choices are made by: a fraction of the rows, held out by a hash of what they hold; a
+        number of folds; data of its own; a splitter of scikit-learn such as ``GroupKFold()`` (it
+        is given the rows of ``fit`` and ``row_groups``); or pairs of indices.  Two things are a
+        pair ``(X, y)`` unless both are tuples of two: then they are two splits.  None stands for 10
+        folds up to 100 rows, 5 up to 2,000 and 3 up to 6,000; above that, for 0.2 but at most
+        20,000 rows.  Rows held out come back when the coefficients are solved for the last time; a
+        pair is never learned from.  Of more than 20,000 rows a sample decides.  ``refine=None`` and
+        ``solver="alternating"`` use one split: that which learns from most rows, or of k folds one,
+        by default 0.2 or 30 rows but at most 0.4 if that is more.
     max_iter : int or None, default=None
         Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
         "profile" (15 if ``effort`` is "quick", 60 if "thorough").

@@ -27,8 +27,8 @@ default="gaussian"
         Ridge penalty per row; "auto" chooses among 50 values by validation error.
     budget : float or "auto", default="auto"
         The sum of the scales; "auto" is d / sigma.
-    validation : float, pair (X, y) or None, default=None
-        As in :class:`SRFFRegressor`.
+    validation : float, int, pair (X, y), splitter, list of (train, test) or None, default=None
+        As in :class:`SRFFRegressor` with ``refine=None``: of several splits one is used.
     dtype : {"auto", "float32", "float64"}, default="auto"
         Precision of the features.
     device : str, default="cpu"

@@ -87,7 +87,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         if self.groups is not None:
             names = getattr(self, "feature_names_in_", None)
             model.groups = parse_groups(self.groups, support.size, names)[support]
-        if isinstance(self.validation, tuple | list):
+        if not (isinstance(self.validation, float | int) or hasattr(self.validation, "split")):
             model.validation = None
         if model.levels_ is not None and not isinstance(self.categorical_features, str | None):
             model.categorical_features = [level is not None for level in model.levels_]
@@ -232,8 +232,10 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         return min(wide, fitting), min(free, fitting)
 
     def _default_validation(self) -> str | None:
-        recipe_alone = self.refine is not None and self.solver == "profile"
-        return "folds" if recipe_alone else super()._default_validation()
+        return "folds" if self._uses_folds() else super()._default_validation()
+
+    def _uses_folds(self) -> bool:
+        return self.refine is not None and self.solver == "profile"
 
     def _chooses(self) -> bool:
         return (

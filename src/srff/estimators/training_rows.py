@@ -12,7 +12,16 @@ from sklearn.utils.validation import validate_data
 
 from srff._utils import parameters
 from srff._utils.arrays import to_host
-from srff.data.dataset import Dataset, Pair, array_dataset, rows_if_few, source_dataset
+from srff.data.dataset import (
+    Dataset,
+    Pair,
+    Respects,
+    Validation,
+    array_dataset,
+    labels_if_few,
+    rows_if_few,
+    source_dataset,
+)
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
 from srff.data.encoding.learning import learn_encoding
@@ -23,6 +32,13 @@ from srff.data.sources.base import refuse_nothing
 from srff.data.sources.facts import TableFacts, source_encoding
 from srff.data.sources.learning import learn_facts
 from srff.data.weights import counted
+from srff.estimators.validation import (
+    GivenRows,
+    brings_splits,
+    is_pair,
+    refuse_indices,
+    rows_of_labels,
+)
 
 
 class TrainingRows(BaseEstimator):
@@ -37,23 +53,23 @@ class TrainingRows(BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
+        row_groups: Any,
         rng: np.random.RandomState,
         n_threads: int,
         limit: float | None,
     ) -> Dataset:
         """Arrays and data frames as rows of numbers."""
-        X, y = to_host(X), to_host(y)
+        X, y = given = to_host(X), to_host(y)
         self._no_encoding()
         if self.missing == "error" and not has_categories(X, self.categorical_features):
             X, y = self._validate(X, y, ensure_min_samples=2)
             parameters.check_names(getattr(self, "feature_names_in_", None))
-            X, Y, weight = self._weighted(X, y, sample_weight)
+            used, X, Y, weight = self._weighted(X, y, sample_weight)
         else:
-            X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
-        validation = self._check_validation()
-        return array_dataset(
-            X, Y, weight, rng, validation, self.device, n_threads, limit, self._has_classes()
-        )
+            used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        rows = GivenRows(*given, used, row_groups)
+        validation, respects = self._held_out(rows), rows.respects(self._has_classes())
+        return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit, respects)
 
     def _no_encoding(self) -> None:
         """Every column is one of numbers."""
@@ -62,8 +78,11 @@ class TrainingRows(BaseEstimator):
 
     def _learn_encoding(
         self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """A table with categories or gaps: what becomes of each column, and the encoded rows."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """A table with categories or gaps: what becomes of each column, and the encoded rows.
+
+        A mask of the rows of positive weight comes first.
+        """
         if has_categories(X, self.categorical_features):
             validate_data(self, X, skip_check_array=True)
             levels = learn_levels(X, self.categorical_features)
@@ -74,8 +93,8 @@ class TrainingRows(BaseEstimator):
             X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
             X, levels = X.astype(np.float64), (None,) * X.shape[1]
         parameters.check_names(getattr(self, "feature_names_in_", None))
-        X, Y, weight = self._weighted(X, y, sample_weight)
-        return self._encoded(X, Y, levels, weight, rng), Y, weight
+        used, X, Y, weight = self._weighted(X, y, sample_weight)
+        return used, self._encoded(X, Y, levels, weight, rng), Y, weight
 
     def _encoded(
         self,
@@ -102,16 +121,20 @@ class TrainingRows(BaseEstimator):
 
     def _weighted(
         self, X: Any, y: np.ndarray, sample_weight: Any
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """The rows of positive weight, their targets as numbers, and their weights."""
+    ) -> tuple[np.ndarray, Any, np.ndarray, np.ndarray | None]:
+        """A mask of the rows of positive weight; these, their targets as numbers, their weights."""
         weight = parameters.check_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            used = weight > 0
+        used = np.ones(X.shape[0], dtype=bool) if weight is None else weight > 0
+        if weight is not None and not used.all():
             X, y, weight = X[used], y[used], weight[used]
-        return X, *self._learn_targets(y, weight)
+        return used, X, *self._learn_targets(y, weight)
 
     def _source_rows(
-        self, source: Source, rng: np.random.RandomState, n_threads: int, limit: float | None
+        self,
+        source: Source,
+        rng: np.random.RandomState,
+        n_threads: int,
+        limit: float | None,
     ) -> Dataset:
         """The rows of files, blocks or a Dask collection, encoded where they are not numbers."""
         self._take_names(source)
@@ -120,31 +143,26 @@ class TrainingRows(BaseEstimator):
             source, self._has_classes(), self.categorical_features, self.missing, n_threads
         )
         outcome = self._learn_source_targets(source, facts)
+        rows = None
+        if source.grouped or brings_splits(self.validation):
+            rows = rows_of_labels(labels_if_few(source))
+        classes = self._has_classes()
+        respects = Respects(classes) if rows is None else rows.respects(classes)
         if self.missing == "impute" or any(level is not None for level in facts.levels):
             coded_rows = source.mapped(None, outcome, facts)
             few = rows_if_few(coded_rows, refuse_nothing)
             if few is not None:
                 X, Y, weight = few
                 X = self._encoded(X, Y, facts.levels, weight, rng)
-                validation = self._check_validation()
+                validation = self._held_out(rows)
                 return array_dataset(
-                    X,
-                    Y,
-                    weight,
-                    rng,
-                    validation,
-                    self.device,
-                    n_threads,
-                    limit,
-                    self._has_classes(),
+                    X, Y, weight, rng, validation, self.device, n_threads, limit, respects
                 )
             self.levels_ = facts.levels
             self.encoding_ = source_encoding(facts, self.categories, self.missing)
         if outcome is not None or self.encoding_ is not None:
             source = source.mapped(self.encoding_, outcome, facts)
-        return source_dataset(
-            source, rng, self._check_validation(), n_threads, limit, self._has_classes()
-        )
+        return source_dataset(source, rng, self._held_out(rows), n_threads, limit, respects)
 
     def _take_names(self, source: Source) -> None:
         """The number of inputs and their names, as scikit-learn keeps them."""
@@ -169,17 +187,25 @@ class TrainingRows(BaseEstimator):
                 where += " missing='impute' fills gaps in."
             raise ValueError(f"{error}{where}") from None
 
-    def _check_validation(self) -> float | str | Pair | None:
-        """A fraction, a checked pair with weights, or None where there is nothing to choose."""
-        if self.validation is None:
-            return self._default_validation()
-        if not isinstance(self.validation, tuple | list):
-            return parameters.check_fraction("validation", self.validation)
-        if len(self.validation) != 2:
-            raise ValueError(
-                f"validation must be a pair (X, y), got {len(self.validation)} things."
-            )
-        X, y = map(to_host, self.validation)
+    def _held_out(self, rows: GivenRows | None) -> Validation:
+        """How rows are held out; ``rows`` where there are groups or splits of them."""
+        given = self.validation
+        if is_pair(given):
+            return self._checked_pair(*map(to_host, given))
+        if rows is not None and brings_splits(given):
+            splits = rows.splits(given)
+            return splits if self._uses_folds() else splits[:1]
+        if given is None:
+            asked: Validation = self._default_validation()
+        else:
+            asked = parameters.check_share_or_folds("validation", given)
+        if asked is not None and rows is not None:
+            rows.check_folds(asked if isinstance(asked, int) else 2)
+        return 1 / asked if isinstance(asked, int) and not self._uses_folds() else asked
+
+    def _checked_pair(self, X: Any, y: Any) -> Pair:
+        """Validation rows of the user's own, with weights."""
+        refuse_indices(X, y)
         if self.encoding_ is None:
             X, y = self._validate(X, y, reset=False)
         else:
@@ -187,6 +213,10 @@ class TrainingRows(BaseEstimator):
             X = self.encoding_(coded(self._table(X), self.levels_))
             y = self._check_y(X, y)
         return X, *self._known_targets(y)
+
+    def _uses_folds(self) -> bool:
+        """Whether each of several splits is searched in; else one is enough."""
+        return False
 
     def _default_validation(self) -> str | None:
         """How rows are held out where the user does not say."""

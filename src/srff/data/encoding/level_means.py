@@ -15,7 +15,8 @@ from sklearn.model_selection import check_cv
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import check_random_state
 
-from srff.data.split import key_multipliers, row_keys
+from srff.data.content import content_of
+from srff.data.split import key_multipliers
 
 
 def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
@@ -38,6 +39,10 @@ class LevelSums:
         mean = (share * self.mean).sum(axis=0)
         within = self.scatter.sum(axis=0) / self.weight.sum()
         return mean, within + (share * np.square(self.mean - mean)).sum(axis=0)
+
+    def counted(self, unit: float) -> LevelSums:
+        """The sums with weights in this unit."""
+        return LevelSums(self.weight / unit, self.mean, self.scatter / unit)
 
     def plus(self, other: LevelSums) -> LevelSums:
         """The sums of the rows of both."""
@@ -99,7 +104,7 @@ def fold_keys(coded: np.ndarray, targets: np.ndarray, random_state: Any) -> np.n
     rng = check_random_state(random_state)
     multipliers = key_multipliers(rng, coded.shape[1] + targets.shape[1] - 1)
     filled = np.where(np.isnan(coded), np.finfo(np.float64).max, coded)  # NaN has many bits
-    _, own = np.unique(row_keys(filled, targets, multipliers), return_inverse=True)
+    _, own = np.unique(content_of(filled, targets, multipliers).rows, return_inverse=True)
     return own
 
 

@@ -12,6 +12,7 @@ from array_api_compat import array_namespace, device
 from srff.core.features import Array
 from srff.data.engines.plan import Rows
 from srff.data.scaling import Transform
+from srff.data.weights import RowCount
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """``X'`` (columns x rows), ``Y`` and the weights of some rows, standardised."""
@@ -19,11 +20,15 @@ Block = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 @dataclass(frozen=True)
 class Standardisation:
-    """What a block of rows goes through: a map of each input, ``(Y - y_center) / y_spread``."""
+    """What a block of rows goes through: a map of each input, ``(Y - y_center) / y_spread``.
+
+    ``count`` makes weights counts of rows where they are not such yet.
+    """
 
     inputs: Transform
     y_center: np.ndarray
     y_spread: np.ndarray | float
+    count: RowCount | None = None
 
     def of(self, columns: np.ndarray | None) -> Transform:
         """The map of all inputs, or of some; ``columns`` has that of ones last."""
@@ -32,6 +37,10 @@ class Standardisation:
     def targets(self, Y: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """A block of targets, standardised in float64, then rounded."""
         return ((Y - self.y_center) / self.y_spread).astype(dtype)
+
+    def weights(self, weight: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """The weights of a block as counts of rows, in float64, then rounded."""
+        return (weight if self.count is None else self.count(weight)).astype(dtype)
 
 
 def add(total: list[np.ndarray], parts: Sequence[Array]) -> None:

@@ -8,7 +8,7 @@ dies has held is computed again by the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -189,7 +189,7 @@ class ClusterEngine(Engine):
         if held is None:
             # Partitions are read anew, and then no other column is.
             held = self._source.partitions(None if columns is None else columns[:-1])
-            s, columns = Standardisation(s.of(columns), s.y_center, s.y_spread), None
+            s, columns = replace(s, inputs=s.of(columns)), None
         if self._device != "cpu":
             size, dtype, device = self._n_components, self._dtype, self._device
             task: Any = DeviceSum(function, columns, here, s, size, dtype, device)

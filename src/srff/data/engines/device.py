@@ -152,7 +152,10 @@ class DeviceEngine(Engine):
         for rows in self._plan.blocks(self._n_rows, self._chosen):
             block = self._inputs(picked(X, rows, columns), inputs)
             targets = self._standardisation.targets(Y[rows], self._numpy_dtype)
-            w = None if weight is None else self._parameter(weight[rows])
+            w = None
+            if weight is not None:
+                counts = self._standardisation.weights(weight[rows], self._numpy_dtype)
+                w = self._parameter(counts)
             yield block, self._parameter(targets), w
 
     def _inputs(self, raw: np.ndarray, inputs: Transform) -> Array:

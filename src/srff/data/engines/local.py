@@ -65,7 +65,7 @@ class LocalEngine(Engine):
         X, Y, weight = self._data
         s, dtype = self._standardisation, self._dtype
         inputs = standardised_inputs(picked(X, rows, columns), s.of(columns), dtype)
-        w = None if weight is None else weight[rows].astype(dtype)
+        w = None if weight is None else s.weights(weight[rows], dtype)
         return inputs, s.targets(Y[rows], dtype), w
 
     def _block(self, k: int, columns: np.ndarray | None) -> Block:

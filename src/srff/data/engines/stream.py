@@ -113,7 +113,11 @@ def standardised_blocks(
     for chunk in piece.chunks(None if columns is None else columns[:-1]):
         for i in range(0, chunk.X.shape[0], rows):
             block = slice(i, i + rows)
-            w = None if chunk.weight is None else chunk.weight[block].astype(dtype)
+            w = (
+                None
+                if chunk.weight is None
+                else standardisation.weights(chunk.weight[block], dtype)
+            )
             X = standardised_inputs(chunk.X[block], inputs, dtype)
             yield X, standardisation.targets(chunk.Y[block], dtype), w
 

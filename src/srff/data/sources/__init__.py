@@ -20,12 +20,12 @@ __all__ = [
 ]
 
 
-def as_source(X: Any, y: Any, sample_weight: Any = None) -> Source | None:
+def as_source(X: Any, y: Any, sample_weight: Any = None, row_groups: Any = None) -> Source | None:
     """The source of files, of a Dask collection or of blocks; None for arrays and data frames."""
     if isinstance(X, Source):
         return X
     if is_dask(X):
-        return DaskSource(X, y, sample_weight)
+        return DaskSource(X, y, sample_weight, row_groups)
     if isinstance(X, str | os.PathLike) or (
         isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X)
     ):
@@ -35,11 +35,15 @@ def as_source(X: Any, y: Any, sample_weight: Any = None) -> Source | None:
             )
         if sample_weight is not None and not isinstance(sample_weight, str):
             raise ValueError("sample_weight must be the name of a column in the files, or None.")
-        return TableSource(X, y, sample_weight)
+        if row_groups is not None and not isinstance(row_groups, str):
+            raise ValueError("row_groups must be the name of a column in the files, or None.")
+        return TableSource(X, y, sample_weight, row_groups=row_groups)
     if y is None and isinstance(X, Iterable) and not hasattr(X, "__array__"):
         first = next(iter(X), None) if iter(X) is not X else None
         if iter(X) is X or (isinstance(first, tuple) and len(first) == 2):
             if sample_weight is not None:
                 raise ValueError("sample_weight must be None for an iterable of blocks (X, y).")
+            if row_groups is not None:
+                raise ValueError("row_groups must be None for an iterable of blocks (X, y).")
             return BlockSource(X)
     return None

@@ -48,7 +48,7 @@ class ArraySource(Source):
     def __init__(self, X: Any, Y: np.ndarray, weight: np.ndarray | None = None) -> None:
         self.n_rows, self.n_features = X.shape
         self.n_targets = Y.shape[1]
-        self._data = X, Y, weight
+        self._data, self.weighted = (X, Y, weight), weight is not None
 
     def pieces(self) -> Iterator[ArrayPiece]:
         """Runs of rows."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.frames import Levels, coded, label
@@ -88,10 +89,18 @@ class Source(ABC):
     n_rows: int | None = None
     """The number of rows, where it is known before they are read."""
     n_targets: int = 1
+    weighted: bool = False
+    """Whether rows have weights."""
+    grouped: bool = False
+    """Whether rows have groups: see :meth:`row_groups`."""
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
         """The pieces, from the first; an error if the rows are not what they were."""
+
+    def row_groups(self) -> np.ndarray | None:
+        """The group of each row, by a pass over their column; None where there are no groups."""
+        return None
 
     def uncoded_pieces(self) -> Iterable[UncodedPiece]:
         """The pieces of rows as they are."""
@@ -231,6 +240,8 @@ def all_rows_if_few(
                 return None
     if n_rows < 2:
         raise ValueError(f"Found {n_rows} row(s) while a minimum of 2 is required.")
+    if not any(c.X.shape[0] for c in chunks):
+        raise ValueError(NO_WEIGHT)
     weights = [c.weight for c in chunks if c.weight is not None]
     return (
         np.concatenate([c.X for c in chunks]),

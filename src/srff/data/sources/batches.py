@@ -24,6 +24,16 @@ def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
     return column.to_numpy(zero_copy_only=False)
 
 
+def plain_values(batch: Any, name: str) -> np.ndarray:
+    """A column of a batch as NumPy has its values, whatever they are."""
+    import pyarrow as pa
+
+    column = batch.column(batch.schema.get_field_index(name))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
 def matrix(batch: Any, names: Sequence[str], dtype: Any = np.float64) -> np.ndarray:
     """Some columns of a batch as a matrix, column by column."""
     X = np.empty((batch.num_rows, len(names)), dtype=dtype, order="F")

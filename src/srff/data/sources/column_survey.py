@@ -124,9 +124,17 @@ def surveyed_rows(
     targets: list[str],
     weight: str | None,
     complete: list[str] | None = None,
+    row_groups: str | None = None,
 ) -> TableSource:
     """The rows of a table for a fit, without those that have gaps in the ``complete`` columns."""
-    source = TableSource(table, targets, weight, inputs=found.inputs, complete=complete or ())
+    source = TableSource(
+        table,
+        targets,
+        weight,
+        row_groups=row_groups,
+        inputs=found.inputs,
+        complete=complete or (),
+    )
     if not complete:
         source.n_rows = found.n_rows
     return source

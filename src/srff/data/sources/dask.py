@@ -35,17 +35,19 @@ def is_names(y: Any) -> bool:
 class DaskSource(Source):
     """Partitions of a Dask array or data frame.
 
-    ``y`` and ``weight`` are collections of the same partitions, or of a data frame the names of
-    columns; ``y`` may be a list of names, or a collection of two dimensions.  ``client`` is the
-    client of ``dask.distributed`` that is in use; passes are then made on its workers.  Without
-    one, partitions are computed in this process when they are asked for.
+    ``y``, ``weight`` and ``row_groups`` are collections of the same partitions, or of a data frame
+    the names of columns; ``y`` may be a list of names, or a collection of two dimensions.
+    ``client`` is the client of ``dask.distributed`` that is in use; passes are then made on its
+    workers.  Without one, partitions are computed in this process when they are asked for.
     """
 
-    def __init__(self, X: Any, y: Any, weight: Any = None) -> None:
+    def __init__(self, X: Any, y: Any, weight: Any = None, row_groups: Any = None) -> None:
         self.client = current_client()
         self._frame = hasattr(X, "columns")
         self._reading: Reading | None = None
-        named = [name for name in (*_names(y), weight) if isinstance(name, str)]
+        if not (row_groups is None or isinstance(row_groups, str) or is_dask(row_groups)):
+            raise ValueError("row_groups must be the name of a column, or a Dask collection.")
+        named = [name for name in (*_names(y), weight, row_groups) if isinstance(name, str)]
         for name in named:
             if not self._frame:
                 raise ValueError(f"{name!r} names a column, which only a Dask data frame has.")
@@ -55,7 +57,8 @@ class DaskSource(Source):
             raise ValueError(
                 f"y={y!r} must be a Dask collection or the name of a column, or a list of names."
             )
-        self._X, self._y, self._weight = X, y, weight
+        self._X, self._y, self._weight, self._groups = X, y, weight, row_groups
+        self.weighted, self.grouped = weight is not None, row_groups is not None
         if self._frame:
             inputs = [name for name in X.columns if name not in named]
             self._inputs = inputs
@@ -141,6 +144,11 @@ class DaskSource(Source):
         if outcome is not None:
             source.n_targets = outcome.width
         return source
+
+    def row_groups(self) -> np.ndarray | None:
+        """Their column, computed."""
+        groups = self._X[self._groups] if isinstance(self._groups, str) else self._groups
+        return None if groups is None else np.asarray(groups.compute())
 
     def partitions(self, columns: np.ndarray | None = None) -> list[Any]:
         """Each partition as a delayed :data:`Partition`, in all columns or in some."""

@@ -74,7 +74,8 @@ def learn_facts(
         return TableFacts(tuple(fixed), None, None, none, none.astype(float), (None,) * len(kinds))
     wanted = _wanted(source, set(unknown), missing == "impute", classes)
     work = partial(facts_of_piece, wanted=wanted)
-    found = _reduced(source.over_pieces(work, wanted.columns, n_threads), wanted)
+    parts = source.over_pieces(work, wanted.columns, n_threads)
+    found = _reduced(parts, wanted, source.weighted)
     if source.n_rows is None:  # known from here on, but for rows of no weight
         source.n_rows = found.n_rows
     return _facts(found, wanted, fixed)
@@ -97,14 +98,14 @@ def _wanted(source: Source, unknown: set[int], impute: bool, classes: bool) -> F
     )
 
 
-def _reduced(parts: Iterator[PieceFacts | None], wanted: FactsWanted) -> PieceFacts:
+def _reduced(parts: Iterator[PieceFacts | None], wanted: FactsWanted, weighted: bool) -> PieceFacts:
     def both(a: PieceFacts, b: PieceFacts) -> PieceFacts:
         return merged_facts(a, b, wanted, MEDIAN_ROWS)
 
     there = (part for part in parts if part is not None)
     first = next(there, None)
     if first is None:
-        raise ValueError("There are no rows.")
+        raise ValueError(parameters.NO_WEIGHT if weighted else "There are no rows.")
     return reduce(both, there, first)
 
 
@@ -118,6 +119,7 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
         class_weight[[order[c] for c in found.classes]] = found.class_weight
     levels = list(fixed)
     sums: list[LevelSums | None] = [None] * n
+    unit = found.weights.count.unit
     for j, i in enumerate(wanted.categories):
         k, values = int(wanted.columns[i]), found.values[j]
         known = fixed[k]
@@ -127,7 +129,7 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
         own = spread(found.sums[j], values, rows, found.classes, order, wanted.classes)
         if len(order) == 2:
             own = LevelSums(own.weight, own.mean[:, 1:], own.scatter[:, 1:])
-        sums[k] = own
+        sums[k] = own.counted(unit)
     n_missing, medians = np.zeros(n, dtype=np.int64), np.zeros(n)
     n_missing[wanted.columns] = found.n_missing
     for j, i in enumerate(wanted.numbers):

@@ -13,6 +13,7 @@ from srff.data.encoding.level_means import LevelSums, level_sums
 from srff.data.encoding.table_columns import columns_of, plain_value
 from srff.data.sources.base import BadValue, Chunk, UncodedRows, checked, refuse_nothing
 from srff.data.split import highest, key_multipliers, row_keys
+from srff.data.weights import WeightFacts
 
 PIECE_SAMPLE = 10_000
 """Rows of a piece that medians are taken of; all of its rows up to there."""
@@ -72,6 +73,7 @@ class PieceFacts:
     classes: tuple[Any, ...]
     class_weight: np.ndarray
     sample: MedianSample
+    weights: WeightFacts
 
 
 def facts_of_piece(
@@ -133,6 +135,7 @@ def _of_rows(
         tuple(classes),
         class_weight,
         _sample(X, weight, number, first),
+        WeightFacts.of(weight),
     )
 
 
@@ -203,6 +206,7 @@ def merged_facts(a: PieceFacts, b: PieceFacts, wanted: FactsWanted, most: int) -
         tuple(classes),
         class_weight,
         sample.most(most),
+        a.weights.plus(b.weights),
     )
 
 

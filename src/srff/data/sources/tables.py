@@ -11,7 +11,7 @@ import numpy as np
 from srff._utils.text import listed, shown
 from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Chunk, Source, UncodedRows
-from srff.data.sources.batches import Batches, complete_rows, matrix, numbers
+from srff.data.sources.batches import Batches, complete_rows, matrix, numbers, plain_values
 from srff.data.sources.csv_file import CsvFile
 from srff.data.sources.files import expanded, file_format, file_state
 from srff.data.sources.table_file import (
@@ -120,9 +120,10 @@ class TableSource(Source):
     """The rows of tables in files, all with the same columns, in any order of them.
 
     ``paths`` may be a :class:`Table` that is open already.  ``target`` is the name of the target's
-    column, or a list of such; ``inputs`` are all other columns of the first file where they are
-    not given.  Rows that have no value in one of the ``complete`` columns are left out.  Text is
-    read by :meth:`over_pieces` and :meth:`mapped`; :meth:`pieces` are of numbers alone.
+    column, or a list of such, and ``row_groups`` that of groups of rows; ``inputs`` are all other
+    columns of the first file where they are not given.  Rows that have no value in one of the
+    ``complete`` columns are left out.  Text is read by :meth:`over_pieces` and :meth:`mapped`;
+    :meth:`pieces` are of numbers alone.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class TableSource(Source):
         target: str | Sequence[str],
         weight: str | None = None,
         *,
+        row_groups: str | None = None,
         inputs: Sequence[str] | None = None,
         complete: Sequence[str] = (),
     ) -> None:
@@ -138,13 +140,15 @@ class TableSource(Source):
 
         table = self._table = paths if isinstance(paths, Table) else open_table(paths)
         self._targets = (target,) if isinstance(target, str) else tuple(target)
-        self._weight, self._complete = weight, complete
+        self._weight, self._complete, self.weighted = weight, complete, weight is not None
+        self._groups, self.grouped = row_groups, row_groups is not None
         taken = [*self._targets, *([weight] if weight else [])]
-        names = [name for name in table.names if name not in taken] if inputs is None else inputs
+        beside = [*taken, *([row_groups] if row_groups else [])]
+        names = [name for name in table.names if name not in beside] if inputs is None else inputs
         if not names:
             raise ValueError(f"{table.files[0].label}: there is no column beside the target.")
         self._needed = [*names, *taken]
-        table.check_columns(self._needed)
+        table.check_columns([*names, *beside])
         self._check_kinds()
         self.names, self.n_features, self.n_targets = tuple(names), len(names), len(self._targets)
         self.n_rows = None if complete else table.n_rows
@@ -200,6 +204,21 @@ class TableSource(Source):
             columns = self.names, self._targets, self._weight
             made.append(TablePiece(piece.name, batches, *columns, self._dtype))
         return made
+
+    def row_groups(self) -> np.ndarray | None:
+        """The values of their column."""
+        return None if self._groups is None else self.column(self._groups)
+
+    def column(self, name: str) -> np.ndarray:
+        """The values of a column, whatever they are, in the order of the rows."""
+        values: list[np.ndarray] = []
+        for piece in self._table.pieces():
+            batches: Batches = piece.batches
+            if self._complete:
+                wanted = list(dict.fromkeys([*self._complete, name]))
+                batches = complete_rows(batches, wanted, self._complete)
+            values += [plain_values(batch, name) for batch in batches([name])]
+        return np.concatenate(values) if values else np.zeros(0)
 
     def count(self) -> int:
         """The number of rows, by a pass over them."""

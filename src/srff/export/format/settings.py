@@ -335,7 +335,7 @@ CHECKS: dict[str, Check] = {
     "refine": _or(None, _choice(*REFINEMENTS)),
     "effort": _choice(*EFFORTS),
     "inputs": _choice(*INPUTS),
-    "validation": _or(None, parameters.check_fraction),
+    "validation": _or(None, parameters.check_share_or_folds),
     "max_iter": _or(None, _integer(1)),
     "tol": _or(None, lambda name, value: parameters.check_tolerance(value)),
     "dtype": _choice("auto", "float32", "float64"),
