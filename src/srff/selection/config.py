@@ -95,7 +95,7 @@ class Config:
     """Starts that are tried: each finds functions that the others miss."""
 
     line_variables: int = 256
-    """Most variables of a linear model, those of the highest correlations: their sums are square."""
+    """Most variables of a linear model, those of the highest correlations."""
 
     line_frequency: float = 0.1
     """Frequency of a straight line, in units of a standardised input: two spreads from the mean its
@@ -136,6 +136,10 @@ class Config:
     """A start drops out of the race, and the best one of a family does not go on to elimination,
     if its validation error is more than so many times the best of all: the one that leads the first
     round may lose variables later.  With two a fit is a twentieth slower and finds the same."""
+
+    lead_rows: int = 1000
+    """From so many rows on the first fold's rows say which starts go on, and the other folds begin
+    with these alone."""
 
     # Elimination.
     next_alphas: Numbers = (1.0, 0.3)

@@ -44,7 +44,8 @@ class Line:
 
     folds: Folds
     each: tuple[Descent | Candidate, ...]
-    family: str = ""
+    key: tuple[str, str] = ("", "")
+    """Family and kind of the start."""
     made: tuple[Panel, ...] = ()
     running: bool = True
 
@@ -52,6 +53,11 @@ class Line:
     def best(self) -> Panel:
         """The panel of the lowest error."""
         return best_panel(self.made)
+
+    @property
+    def number(self) -> int:
+        """The place of its penalty."""
+        return int(np.argmin([panel.error for panel in self.made]))
 
     def tasks(self, effort: Effort) -> list[Callable[[], Candidate]]:
         """The descents at the next penalty."""

@@ -88,24 +88,17 @@ def begin(
         first = _with_search_loss(search, request.begin_from)
         return (search,), [panel_of((search,), [first])]
     names = [name for name in problem.scaled if request.inputs in ("auto", name)]
-    lines = race(
+    chosen, firsts = race(
         [
             tuple(Search(p, p.scaled[name], request, config, log) for p in problem.folds)
             for name in names
         ]
     )
-    lines.sort(key=lambda line: line.best.error)
-    chosen, error = lines[0].folds, lines[0].best.error
     for fold, search in zip(problem.folds, chosen, strict=True):
         for data in fold.scaled.values():
             if data is not search.data:
                 data.close()
-    # Of each family the best, if it is not hopeless: the winner now may lose variables later.
-    firsts: dict[str, Panel] = {}
-    for line in lines:
-        if line.folds is chosen and line.best.error <= config.runner_error * error:
-            firsts.setdefault(line.family, line.best)
-    return chosen, list(firsts.values())
+    return chosen, firsts
 
 
 def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
@@ -138,10 +131,10 @@ def fewest_variables(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel |
             break
         starts = [Line(folds, ways) for ways in zip(*each, strict=True)]
         lines = run(starts, limit=config.growth_limit)
-        grown = best_panel([line.best for line in lines])
-        if not judge.worse(chosen, grown):
+        grown = eliminate(folds, [best_panel([line.best for line in lines])])
+        if not judge.worse(chosen, judge.best(grown)):
             break
-        panels.append(grown)
+        panels += grown
         chosen = thin(folds, judge, panels)
     constant = panel_of(folds, [nothing(search) for search in folds])
     log.add(constant.row())

@@ -17,8 +17,8 @@ from srff.selection.screen import Screen, screen
 from srff.selection.search import Search
 
 
-def starts(search: Search) -> list[Start]:
-    """The places to begin from for one scaling of the inputs, those of enough variables."""
+def starts(search: Search, families: tuple[str, ...]) -> list[Start]:
+    """The places of some families to begin from, those of enough variables."""
     problem = search.problem
     usable, E, b = problem.usable, search.E, search.b
     many = usable.size > search.config.metric_variables
@@ -26,7 +26,7 @@ def starts(search: Search) -> list[Start]:
     out: list[Start] = []
 
     def add(family: str, kind: str, columns: np.ndarray, point: Frequencies) -> None:
-        if family in search.config.families:
+        if family in families:
             out.append(Start(kind, columns, point, problem.at_constant(b.size), family))
 
     if not many:
@@ -35,8 +35,10 @@ def starts(search: Search) -> list[Start]:
     if _rows_for_all(search):
         scales = Scales.of(even, E[usable], b, problem.groups.positions(usable))
         add("scales", "scales", usable, scales)
-        if many and "metric" in search.config.families:
+        if many and "metric" in families:
             add("metric", "metric", *_strongest_scales(search))
+    if not {"screen", "strongest", "low order"} & set(families):
+        return _of_enough(search, out)
     found = screened(search)
     for family, screen_ in (("screen", found.significant()), ("strongest", found)):
         if not screen_.columns.size or (family == "strongest" and not many):
@@ -49,7 +51,12 @@ def starts(search: Search) -> list[Start]:
         add(family, "scales", columns, scales)
         if many and family == "screen":
             add("low order", "low order", columns, low_order_point(search, columns.size))
-    return [start for start in out if problem.groups.count(start.columns) >= search.fewest]
+    return _of_enough(search, out)
+
+
+def _of_enough(search: Search, out: list[Start]) -> list[Start]:
+    """Those of as many variables as are asked for."""
+    return [start for start in out if search.groups.count(start.columns) >= search.fewest]
 
 
 def _rows_for_all(search: Search) -> bool:
