@@ -22,7 +22,7 @@ from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem, ProblemSettings, make_problem
 from srff.data.sources import Source, as_source
 from srff.data.sources.facts import TableFacts
-from srff.estimators.fitted import store_constant, store_model
+from srff.estimators.fitted import store_constant, store_model, whole_or_not_at_all
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
 
@@ -44,7 +44,7 @@ class RandomFeatureModel(PredictsFromColumns, TrainingRows):
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
+        """Fit the model; a fit that fails or is interrupted leaves it as it was.
 
         Parameters
         ----------
@@ -68,6 +68,7 @@ collection or None
         """
         self._check_parameters()
         with (
+            whole_or_not_at_all(self),
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
             self._open_checkpoint() as checkpoint,
