@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import random
 import resource
 import shutil
@@ -19,7 +18,7 @@ import pytest
 from srff import SRFFRegressor
 from srff._utils import checkpoint
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
-from srff._utils.checkpoint import NO_CHECKPOINT, CheckpointError, FolderCheckpoint, described
+from srff._utils.checkpoint import NO_CHECKPOINT, CheckpointError, FolderCheckpoint
 from srff.core.kernels import Matern
 from srff.data import dataset
 from srff.paper.algorithm1 import Algorithm1
@@ -210,7 +209,7 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
         ({"alpha": 0.1}, "alpha is 0.001 there and 0.1 here"),
         ({"n_components": 21}, "n_components is 20 there and 21 here"),
         ({"random_state": 1}, "random_state is 0 there and 1 here"),
-        ({"kernel": Matern(2.0)}, r"kernel is 'gaussian' there and Matern \[\('nu', 2.0\)\] here"),
+        ({"kernel": Matern(2.0)}, r"kernel is 'gaussian' there and \S*Matern {'nu': 2.0} here"),
         ({"memory_limit": "1GB"}, "memory_limit is None there and '1GB' here"),
     ],
 )
@@ -238,8 +237,8 @@ def test_other_data_and_another_version_are_refused(tmp_path, monkeypatch):
         SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X[1:], y[1:])
     with pytest.raises(CheckpointError, match="rows is"):
         SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y + 1e-12)
-    with pytest.raises(CheckpointError, match=r"weight is 60.0 there and 120.0 here|rows is"):
-        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y, sample_weight=np.full(60, 2.0))
+    with pytest.raises(CheckpointError, match=r"weight is 60.0 there and \d+.\d here|rows is"):
+        SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y, sample_weight=np.arange(1.0, 61))
     monkeypatch.setattr(checkpoint, "__version__", "9.9")
     with pytest.raises(CheckpointError, match=r"version is 0\.\d\.\d there and 9.9 here"):
         SRFFRegressor(**SHORT, checkpoint=tmp_path).fit(X, y)
@@ -423,22 +422,6 @@ def test_a_checkpoint_must_be_a_folder(tmp_path):
     assert error.value.errno == errno.EEXIST
     with pytest.raises(ValueError, match="checkpoint=3 must be a folder or None"):
         SRFFRegressor(checkpoint=3).fit(X, y)
-
-
-def test_parameters_are_described_by_what_they_are():
-    assert described(np.float64(0.5)) == described(0.5) == "0.5"
-    assert described("auto") != described(None)
-    assert described(np.float32) == described(np.dtype("float32")) == "float32"
-    one, other = (lambda rng, size: rng.logistic(size=size)), (lambda rng, size: rng.normal(1, 2))
-    assert described(one) != described(other)
-    pair = (np.zeros((2, 2)), np.ones(2))
-    assert described(pair) == described(pair)
-    assert described(pair) != described((np.zeros((2, 2)), np.zeros(2)))
-    state = np.random.RandomState(0)
-    before = described(state)
-    state.normal()
-    assert described(state) != before == described(np.random.RandomState(0))
-    assert json.loads(json.dumps(described(Matern(1.0)))) == "Matern [('nu', 1.0)]"
 
 
 def test_tasks_side_by_side_leave_their_steps_in_their_order(tmp_path):

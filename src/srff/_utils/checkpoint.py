@@ -14,7 +14,6 @@ written whole or not at all, with a checksum; see :mod:`srff._utils.atomic_files
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -25,13 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import local
-from types import FunctionType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from srff._utils.arrays import to_host
 from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
+from srff._utils.fingerprint import Indescribable, described
 from srff._utils.resource import Resource
 from srff._utils.threads import together
 from srff._utils.version import __version__
@@ -56,7 +54,7 @@ class Counted(Protocol):
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is of another fit, or damaged."""
+    """A checkpoint that is of another fit, damaged, or cannot be kept."""
 
 
 class Checkpoint(Resource):
@@ -332,35 +330,18 @@ def _locked(folder: Path) -> int | None:
     return descriptor
 
 
-def described(value: Any) -> str:
-    """A parameter as text: the same in another process for the same value."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return repr(value)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(described, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())}}}"
-    if isinstance(value, np.random.RandomState):
-        return f"RandomState {digest(*map(np.asarray, value.get_state()))}"
-    if isinstance(value, type | np.dtype):
-        return np.dtype(value).name
-    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        return f"data {digest(np.asarray(to_host(value)))}"
-    if isinstance(value, FunctionType):
-        code = value.__code__
-        return f"{value.__qualname__} {digest(np.frombuffer(code.co_code, np.uint8))}"
-    return f"{type(value).__qualname__} {sorted(vars(value).items())}"
-
-
-def digest(*arrays: np.ndarray) -> str:
-    """A short text that other numbers would not give."""
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:16]
+def described_parameters(folder: Any, named: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as texts, for the identity of a fit."""
+    texts = {}
+    for name, value in named.items():
+        try:
+            texts[name] = described(value)
+        except Indescribable as error:
+            raise CheckpointError(
+                f"checkpoint={str(folder)!r} needs parameters that can be told from others when "
+                f"the fit goes on in another process; {name} cannot be: {error}."
+            ) from None
+    return texts
 
 
 NO_CHECKPOINT = Checkpoint()

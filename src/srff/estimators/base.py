@@ -11,7 +11,12 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from srff._utils import parameters
 from srff._utils.arrays import HostScoreMixin
-from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint, FolderCheckpoint, described
+from srff._utils.checkpoint import (
+    NO_CHECKPOINT,
+    Checkpoint,
+    FolderCheckpoint,
+    described_parameters,
+)
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import count_threads, one_blas_thread
 from srff.core.candidate import Candidate
@@ -85,11 +90,12 @@ collection or None
         if self.checkpoint is None:
             return NO_CHECKPOINT
         free = {"checkpoint", "n_jobs", "verbose", "callback"}
-        named = {**self.get_params(deep=False), **self._constants()}
-        given = {name: described(value) for name, value in named.items() if name not in free}
+        named = {"estimator": type(self), **self.get_params(deep=False), **self._constants()}
+        kept = {name: value for name, value in named.items() if name not in free}
+        given = described_parameters(self.checkpoint, kept)
         if self.memory_limit is not None:
             given["n_jobs"] = str(count_threads(self.n_jobs))  # what fits depends on it
-        return FolderCheckpoint(self.checkpoint, {"estimator": type(self).__name__, **given})
+        return FolderCheckpoint(self.checkpoint, given)
 
     def _constants(self) -> dict[str, Any]:
         """What a model depends on beside its parameters and rows, by name."""
