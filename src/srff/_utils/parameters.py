@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral, Real
 from typing import Any
 
@@ -66,6 +67,15 @@ def check_fraction(name: str, value: Any) -> float:
             "or a pair (X, y)."
         )
     return float(value)
+
+
+def check_folder(name: str, value: Any) -> None:
+    """The path of a folder, or None; nothing is the folder that one happens to be in."""
+    if value is None:
+        return
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path.strip() or "\0" in path:
+        raise ValueError(f"{name}={value!r} must be a folder or None.")
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
