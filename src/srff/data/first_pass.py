@@ -147,7 +147,7 @@ def first_pass_of_piece(
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows, checksum = 0, np.uint64(0)
+    n_rows = checksum = 0
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
     n_read = 0
@@ -160,7 +160,7 @@ def first_pass_of_piece(
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
-        checksum += np.sum(keys, dtype=np.uint64)
+        checksum = (checksum + int(np.sum(keys, dtype=np.uint64))) % 2**64
         for best, turned in zip(samples, (keys, ~keys), strict=True):
             whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
             likely = np.flatnonzero(turned >= best.least)
@@ -168,4 +168,4 @@ def first_pass_of_piece(
     if not n_rows:
         return None
     high, low = (best.result() for best in samples)
-    return FirstPass((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))
+    return FirstPass((n_rows,), merged(inputs), merged(targets), high, low, checksum)

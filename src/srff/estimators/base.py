@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from srff._utils import parameters
-from srff._utils.arrays import HostScoreMixin
+from srff._utils.arrays import HostScoreMixin, usual_arithmetic
 from srff._utils.checkpoint import (
     NO_CHECKPOINT,
     Checkpoint,
@@ -74,6 +74,7 @@ collection or None
         self._check_parameters()
         with (
             whole_or_not_at_all(self),
+            usual_arithmetic(),
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
             self._open_checkpoint() as checkpoint,
@@ -159,6 +160,7 @@ collection or None
         parameters.check_positive("budget", self.budget, or_text="auto")
         parameters.check_dtype(self.dtype)
         parse_memory(self.memory_limit)
+        count_threads(self.n_jobs)
         if not isinstance(self.device, str):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
 
@@ -202,7 +204,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        F = self._loss().prediction(self._outputs(X))
+        F = self._predicted(X, self._loss().prediction)
         return F[:, 0] if self.coef_.ndim == 1 else F
 
     def _y_checks(self) -> dict[str, Any]:
