@@ -40,6 +40,7 @@ class Figures:
 def figures() -> Figures:
     """Of this process, now, by what Linux says of it."""
     gc.collect()
+    time.sleep(0.2)  # a thread that was joined is the system's for a moment more
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     threads, files = (len(os.listdir(f"/proc/self/{what}")) for what in ("task", "fd"))
     return Figures(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, threads, files)
