@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+import io
 import json
 import os
 import signal
@@ -123,6 +125,26 @@ def test_a_bar_is_drawn_on_a_terminal_and_nothing_elsewhere(monkeypatch, capsys)
         drawn = capsys.readouterr().err
         assert ("going" in drawn) is terminal
     assert [h.done for h in heard] == [1, 1]
+
+
+class Gone(io.StringIO):
+    """A terminal whose window was closed."""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_bar_that_cannot_be_drawn_does_not_end_a_fit(monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed, Gone()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with reporting(verbose=1) as report:
+            for done in range(3):
+                report(Progress("search", done, 4, "going"))
 
 
 @pytest.mark.parametrize("verbose", [0, False])

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import threading
 
+import joblib
+import numpy as np
 import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_info
 
-from srff._utils.threads import Stopped, Threads, stop_if_asked, together
+from srff import SRFFClassifier, SRFFRegressor
+from srff._utils.threads import (
+    Stopped,
+    Threads,
+    count_threads,
+    one_blas_thread,
+    stop_if_asked,
+    together,
+)
 
 
 def test_results_are_in_the_order_of_the_tasks():
@@ -70,3 +82,74 @@ def test_blocks_of_a_task_are_worked_on_by_its_own_thread():
         assert threading.current_thread() not in set(
             pool.map(lambda _: threading.current_thread(), range(5))
         )
+
+
+def test_a_pass_within_a_pass_is_done_by_the_thread_that_asks():
+    """Else all threads of the pool could wait for a free one, for ever."""
+
+    def outer(_):
+        with Threads(2) as pool:
+            return set(pool.map(lambda _: threading.current_thread(), range(5)))
+
+    with Threads(2) as pool:
+        for threads in pool.map(outer, range(4)):
+            assert len(threads) == 1
+        assert {len(each) for each in pool.map(lambda _: together([len] * 0, 2), range(3))} == {0}
+
+
+def test_threads_are_counted_as_scikit_learn_does():
+    cores = joblib.cpu_count()
+    assert count_threads(None) == count_threads(-1) == cores
+    assert count_threads(-2) == max(cores - 1, 1)
+    assert count_threads(-1000) == 1
+    assert count_threads(np.int64(3)) == 3
+    for bad in (0, 1.5, "2", True):
+        with pytest.raises(ValueError, match=f"n_jobs={bad!r} must be None, a number of threads"):
+            count_threads(bad)
+    with pytest.raises(ValueError, match="n_jobs=0 must be"):
+        SRFFRegressor(n_jobs=0).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_workers_of_joblib_that_are_threads_take_no_more_threads():
+    counts = joblib.Parallel(2, backend="threading")([joblib.delayed(count_threads)(None)] * 2)
+    assert counts == [1, 1]
+    counts = joblib.Parallel(1)([joblib.delayed(count_threads)(None)] * 2)
+    assert counts == [joblib.cpu_count()] * 2
+
+
+@pytest.mark.slow
+def test_worker_processes_of_joblib_keep_to_their_share():
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        assert joblib.Parallel(2)([joblib.delayed(count_threads)(None)] * 2) == [1, 1]
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_blas_is_held_to_one_thread_until_the_last_is_done():
+    before = blas_threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_caller_who_wants_errors_of_arithmetic_gets_the_same_model(n_jobs, n_classes):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((80, 3))
+    y = np.digitize(X[:, 0], np.linspace(-0.5, 0.5, n_classes - 1))
+    model = SRFFClassifier(n_components=20, max_iter=3, effort="quick", random_state=0)
+    usual = clone(model).fit(X, y)
+    with np.errstate(all="raise"):
+        strict = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
+        np.testing.assert_array_equal(strict.coef_, usual.coef_)
+        strict.coef_ = strict.coef_ * 1e6  # chances too small for a number
+        strict.predict(X)
+        assert strict.predict_proba(X).min() == 0.0
+        assert strict.predict_log_proba(X).min() < -745
+        with pytest.raises(FloatingPointError):
+            np.exp(-800.0)  # what the caller has set stays

@@ -8,6 +8,14 @@ import numpy as np
 from array_api_compat import is_array_api_obj, is_cupy_array, is_torch_array
 
 
+def usual_arithmetic() -> np.errstate:
+    """NumPy's own answer to overflow and the like, whatever the caller's is; threads have it too.
+
+    A chance that is too small for a number is zero, and no error.
+    """
+    return np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
 def to_host(array: Any) -> Any:
     """The NumPy array of a torch tensor, a CuPy array or another library's array on any device.
 

@@ -6,11 +6,17 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 MAGIC = b"srff"
+LONGEST_HEAD = 100
+"""Bytes of the first line at most."""
+
+PART = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.part")
+"""What a file is called while it is written."""
 
 
 class DamagedFile(ValueError):
@@ -53,14 +59,34 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def read_whole(path: Path) -> bytes:
-    """The content of a file that :func:`write_whole` wrote; an error if it was damaged since."""
-    head, newline, content = path.read_bytes().partition(b"\n")
-    magic, _, checksum = head.partition(b" ")
-    if magic != MAGIC or not newline:
-        raise DamagedFile(f"{path}: the file is not one that srff wrote, or its start is damaged.")
-    if checksum != _checksum(content):
-        raise DamagedFile(f"{path}: the file is cut off or damaged: its checksum does not match.")
-    return content
+    """The content of a file that :func:`write_whole` wrote; an error if it was damaged since.
+
+    Nothing is held in memory before the checksum is known to be right.
+    """
+    if not path.is_file():  # a pipe would be waited for
+        raise DamagedFile(f"{path} is not a file.")
+    with open(path, "rb") as file:
+        magic, _, checksum = file.readline(LONGEST_HEAD).partition(b" ")
+        if magic != MAGIC or not checksum.endswith(b"\n"):
+            raise DamagedFile(
+                f"{path}: the file is not one that srff wrote, or its start is damaged."
+            )
+        begin = file.tell()
+        if hashlib.file_digest(file, "sha256").hexdigest().encode() != checksum[:-1]:
+            raise DamagedFile(
+                f"{path}: the file is cut off or damaged: its checksum does not match."
+            )
+        file.seek(begin)
+        return file.read()
+
+
+def remove_parts(folder: Path, names: re.Pattern[str]) -> None:
+    """Remove what :func:`beside` has left of files of these names where it was killed."""
+    for path in folder.iterdir():
+        part = PART.fullmatch(path.name)
+        if part and names.fullmatch(part["name"]):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _checksum(content: bytes) -> bytes:

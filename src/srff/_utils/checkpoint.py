@@ -8,42 +8,45 @@ first one that is not there.
 A step is a function without arguments whose result is a frozen dataclass of arrays, numbers and
 tuples of these.  It knows nothing of this: a search hands it to :meth:`Checkpoint.run`.
 
-A folder holds ``fit.json``, which says what fit it is of, and numbered files of steps.  All are
-written whole or not at all, with a checksum; see :mod:`srff._utils.atomic_files`.
+A folder holds ``fit.json``, which says what fit it is of, and numbered files of steps
+(:mod:`srff._utils.steps`).  All are written whole or not at all, with a checksum; see
+:mod:`srff._utils.atomic_files`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
+import re
 import time
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import local
-from types import FunctionType
-from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from srff._utils.arrays import to_host
-from srff._utils.atomic_files import DamagedFile, read_whole, write_whole
+from srff._utils.atomic_files import DamagedFile, read_whole, remove_parts, write_whole
+from srff._utils.fingerprint import Indescribable, described
 from srff._utils.resource import Resource
+from srff._utils.steps import Step, packed, parsed, readable, rebuilt, recorded, unpacked
 from srff._utils.threads import together
 from srff._utils.version import __version__
 
-CHECKPOINT_FORMAT = 2
+CHECKPOINT_FORMAT = 3
 
 SECONDS, SHARE = 1.0, 0.01
 """Results are written when the last ones were so many seconds ago, or this share of the fit's
 time if that is more: a long fit does not leave thousands of files."""
 
-Record = dict[str, np.ndarray]
-"""The result of a step as arrays."""
+STEPS = re.compile(r"(\d{6,})\.steps")
+OURS = re.compile(rf"fit\.json|{STEPS.pattern}")
+"""The names of the files that are written."""
+
+WRITABLE = "A folder is needed that can be read and written"
 
 Result = TypeVar("Result")
 State = TypeVar("State")
@@ -56,7 +59,7 @@ class Counted(Protocol):
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is of another fit, or damaged."""
+    """A checkpoint that is of another fit, damaged, or cannot be kept."""
 
 
 class Checkpoint(Resource):
@@ -69,11 +72,17 @@ class Checkpoint(Resource):
         """Say what the data are, before the first step."""
 
     def run(
-        self, kind: type[Result], label: str, counted: Counted, work: Callable[[], Result]
+        self,
+        kind: type[Result],
+        label: str,
+        counted: Counted,
+        work: Callable[[], Result],
+        fits: Callable[[Result], bool] = lambda result: True,
     ) -> Result:
         """The result of ``work``, which is of this kind.
 
-        ``label`` says what the step is; the passes of ``counted`` are part of the result.
+        ``label`` says what the step is; the passes of ``counted`` are part of the result, and
+        ``fits`` tells whether a result that was kept can be one of this step.
         """
         return work()
 
@@ -92,7 +101,8 @@ class Checkpoint(Resource):
         """An iteration, each of them a step: its label is made of the state before it."""
 
         def step(state: State) -> State:
-            return self.run(type(state), label(state), counted, partial(advance, state))
+            work, fits = partial(advance, state), partial(same_shapes, state)
+            return self.run(type(state), label(state), counted, work, fits)
 
         return step
 
@@ -111,19 +121,22 @@ class FolderCheckpoint(Checkpoint):
         self._folder = Path(folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self._folder)
         except OSError as error:
-            raise self._unwritable(error) from None
-        self._lock = _locked(self._folder)
+            raise self._unwritable(error, WRITABLE) from None
         self._identity = {"format": CHECKPOINT_FORMAT, "version": __version__, **identity}
         self._known: dict[str, Any] | None = None
-        self._waiting: deque[tuple[str, int, Record]] = deque()
-        self._new: list[tuple[str, int, Record]] = []
+        self._waiting: deque[tuple[Path, Step]] = deque()
+        self._new: list[Step] = []
         self._n_files = 0
         self._begun = self._written = time.monotonic()
-        self._broken = False
+        self._ended = self._broken = False
         self._task = local()
         try:
             self._read()
+        except OSError as error:
+            self._unlock()
+            raise self._unwritable(error, WRITABLE) from None
         except BaseException:
             self._unlock()
             raise
@@ -141,18 +154,27 @@ class FolderCheckpoint(Checkpoint):
         self._write("fit.json", json.dumps(self._known, indent=1).encode())
 
     def run(
-        self, kind: type[Result], label: str, counted: Counted, work: Callable[[], Result]
+        self,
+        kind: type[Result],
+        label: str,
+        counted: Counted,
+        work: Callable[[], Result],
+        fits: Callable[[Result], bool] = lambda result: True,
     ) -> Result:
         """The result of an earlier run, or that of ``work``."""
         if self._waiting:
-            known, n_passes, record = self._waiting.popleft()
+            file, (known, n_passes, record) = self._waiting.popleft()
             if known != label:
                 raise self._refused(f"a step is {known!r} there and {label!r} here")
             counted.n_passes += n_passes
-            return _rebuilt(kind, record)
+            with self._readable(file):
+                kept = rebuilt(kind, record or {})
+            if not fits(kept):
+                raise self._refused(f"{file}: a step has arrays of other shapes than this fit")
+            return kept
         before = counted.n_passes
         result = work()
-        step = label, counted.n_passes - before, _recorded(result)
+        step = Step(label, counted.n_passes - before, readable(kind, recorded(result)))
         of_task = getattr(self._task, "steps", None)
         if of_task is None:
             self._keep([step])
@@ -167,6 +189,8 @@ class FolderCheckpoint(Checkpoint):
 
         Of tasks side by side nobody knows whose a pass is: all are noted with the last step.
         """
+        if getattr(self._task, "steps", None) is not None:
+            return [task() for task in tasks]  # within a task, and their steps are among its own
         results: list[Result] = []
         while len(results) < len(tasks) and (self._waiting or n_threads == 1):
             results.append(tasks[len(results)]())
@@ -174,7 +198,7 @@ class FolderCheckpoint(Checkpoint):
         done = together([partial(self._apart, t) for t in tasks[len(results) :]], n_threads)
         steps = [step for _, of_task in done for step in of_task]
         passes = {id(c): c.n_passes - b for c, b in zip(counted, before, strict=True)}
-        noted = [(label, passes.pop(id(c), 0), record) for c, (label, _, record) in reversed(steps)]
+        noted = [step._replace(n_passes=passes.pop(id(c), 0)) for c, step in reversed(steps)]
         self._keep(noted[::-1])
         return results + [result for result, _ in done]
 
@@ -186,9 +210,11 @@ class FolderCheckpoint(Checkpoint):
         finally:
             self._task.steps = None
 
-    def _keep(self, steps: list[tuple[str, int, Record]]) -> None:
-        """Note steps, and write them if it is time."""
-        self._new += steps
+    def _keep(self, steps: list[Step]) -> None:
+        """Note steps, and write them if it is time; the first that cannot be read ends them."""
+        for step in steps:
+            self._ended = self._ended or step.record is None
+            self._new += [] if self._ended else [step]
         now = time.monotonic()
         if now - self._written >= max(SECONDS, SHARE * (now - self._begun)):
             self._flush()
@@ -203,7 +229,7 @@ class FolderCheckpoint(Checkpoint):
 
     def _flush(self) -> None:
         if self._new:
-            self._write(f"{self._n_files:06}.steps", _packed(self._new))
+            self._write(f"{self._n_files:06}.steps", packed(self._new))
             self._n_files += 1
             self._new = []
         self._written = time.monotonic()
@@ -213,35 +239,45 @@ class FolderCheckpoint(Checkpoint):
             write_whole(self._folder / name, content)
         except OSError as error:
             self._broken = True
-            raise self._unwritable(error) from None
+            intact = "What was written before is intact: the fit goes on from there when it is "
+            raise self._unwritable(error, f"{intact}started again") from None
 
-    def _unwritable(self, error: OSError) -> OSError:
-        return OSError(
-            error.errno,
-            f"checkpoint={str(self._folder)!r} cannot be written: {error.strerror or error}. What "
-            "was written before is intact: the fit goes on from there when it is started again",
-        )
+    def _unwritable(self, error: OSError, more: str) -> OSError:
+        reason = error.strerror or error
+        text = f"checkpoint={str(self._folder)!r} cannot be written: {reason}. {more}"
+        return OSError(error.errno, text)
 
     def _read(self) -> None:
         """What an earlier run left."""
-        for part in self._folder.glob(".*.part"):  # of a run that was killed while writing
-            part.unlink()
+        remove_parts(self._folder, OURS)  # of a run that was killed while writing
         head = self._folder / "fit.json"
-        files = sorted(self._folder.glob("*.steps"))
-        if not head.exists():
+        numbered = [file for file in self._folder.iterdir() if STEPS.fullmatch(file.name)]
+        files = sorted(numbered, key=lambda file: int(file.name.partition(".")[0]))
+        if not os.path.lexists(head):
             if files:
                 raise self._refused("fit.json is missing")
             return
-        try:
-            known = json.loads(read_whole(head))
-            self._compare(known["identity"], self._identity)
-            for number, file in enumerate(files):
-                if file.name != f"{number:06}.steps":
-                    raise self._refused(f"{number:06}.steps is missing")
-                self._waiting.extend(_unpacked(read_whole(file)))
-        except (DamagedFile, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise self._refused(str(error).removesuffix(".")) from None
+        with self._readable(head):
+            known = _checked_head(parsed(read_whole(head)))
+        self._compare(known["identity"], self._identity)
+        for number, file in enumerate(files):
+            if file.name != f"{number:06}.steps":
+                raise self._refused(f"{number:06}.steps is missing")
+            with self._readable(file):
+                self._waiting.extend((file, step) for step in unpacked(read_whole(file)))
         self._known, self._n_files = known, len(files)
+
+    @contextmanager
+    def _readable(self, file: Path) -> Iterator[None]:
+        """Errors of a file as one of the checkpoint that names it."""
+        try:
+            yield
+        except DamagedFile as error:
+            reason = str(error).removesuffix(".")
+            where = "" if str(file) in reason else f"{file}: "
+            raise self._refused(where + reason) from None
+        except OSError as error:
+            raise self._refused(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _compare(self, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
         for name in [*here, *(n for n in there if n not in here)]:
@@ -257,62 +293,25 @@ class FolderCheckpoint(Checkpoint):
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            os.close(self._lock)
+            _unlocked(self._lock)
             self._lock = None
 
 
-def _recorded(result: Any) -> Record:
-    """The fields of a result as arrays; those of a tuple of arrays are numbered."""
-    record: Record = {}
-    for name, value in vars(result).items():
-        if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
-            record |= {f"{name}/{k}": part for k, part in enumerate(value)}
-        else:
-            record[name] = np.asarray(value)
-    return record
+def same_shapes(one: Any, other: Any) -> bool:
+    """Whether the arrays of two results of one kind have the same shapes."""
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return all(a.shape == b.shape for a, b in pairs if isinstance(a, np.ndarray))
 
 
-def _rebuilt(kind: type[Result], record: Record) -> Result:
-    """The result that a record was made of."""
-
-    def field(name: str, hint: Any) -> Any:
-        if hint is np.ndarray:
-            return record[name]
-        if get_origin(hint) is not tuple:
-            return hint(record[name].item())
-        many = get_args(hint)[0] is np.ndarray
-        return _numbered(record, name) if many else tuple(record[name].tolist())
-
-    return kind(**{name: field(name, hint) for name, hint in get_type_hints(kind).items()})
-
-
-def _numbered(record: Record, name: str) -> tuple[np.ndarray, ...]:
-    """The arrays of one field, in their order."""
-    numbers = sorted(int(key.split("/")[1]) for key in record if key.startswith(f"{name}/"))
-    return tuple(record[f"{name}/{number}"] for number in numbers)
-
-
-def _packed(steps: list[tuple[str, int, Record]]) -> bytes:
-    buffer = io.BytesIO()
-    about = json.dumps([[label, n_passes, list(record)] for label, n_passes, record in steps])
-    arrays = {
-        f"{number}.{name}": array
-        for number, (_, _, record) in enumerate(steps)
-        for name, array in record.items()
-    }
-    np.savez(buffer, allow_pickle=False, about=np.array(about), **arrays)
-    return buffer.getvalue()
-
-
-def _unpacked(content: bytes) -> list[tuple[str, int, Record]]:
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return [
-                (label, n_passes, {name: stored[f"{number}.{name}"] for name in names})
-                for number, (label, n_passes, names) in enumerate(json.loads(str(stored["about"])))
-            ]
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DamagedFile(f"steps cannot be read: {error}") from None
+def _checked_head(known: Any) -> dict[str, Any]:
+    """What ``fit.json`` says: the parameters, the seed and the data."""
+    parts = known if isinstance(known, dict) else {}
+    seed = parts.get("seed")
+    if not all(isinstance(parts.get(name), dict) for name in ("identity", "data")):
+        raise DamagedFile("it does not say what fit it is of")
+    if not (type(seed) is int and 0 <= seed < 2**32):
+        raise DamagedFile(f"it has the seed {seed!r}")
+    return parts
 
 
 def _locked(folder: Path) -> int | None:
@@ -321,48 +320,40 @@ def _locked(folder: Path) -> int | None:
         import fcntl
     except ImportError:
         return None
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         raise CheckpointError(
             f"checkpoint={str(folder)!r} is in use by another fit that is running."
         ) from None
+    except OSError:  # a file system without locks
+        pass
     return descriptor
 
 
-def described(value: Any) -> str:
-    """A parameter as text: the same in another process for the same value."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return repr(value)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(described, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())}}}"
-    if isinstance(value, np.random.RandomState):
-        return f"RandomState {digest(*map(np.asarray, value.get_state()))}"
-    if isinstance(value, type | np.dtype):
-        return np.dtype(value).name
-    if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
-        return f"data {digest(np.asarray(to_host(value)))}"
-    if isinstance(value, FunctionType):
-        code = value.__code__
-        return f"{value.__qualname__} {digest(np.frombuffer(code.co_code, np.uint8))}"
-    if isinstance(value, Iterator):
-        return type(value).__qualname__  # splits that it gives are told from others with the rows
-    return f"{type(value).__qualname__} {described(dict(sorted(vars(value).items())))}"
+def _unlocked(descriptor: int) -> None:
+    """Give a lock back, also where a process that was forked meanwhile has it still."""
+    import fcntl
+
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
-def digest(*arrays: np.ndarray) -> str:
-    """A short text that other numbers would not give."""
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:16]
+def described_parameters(folder: Any, named: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as texts, for the identity of a fit."""
+    texts = {}
+    for name, value in named.items():
+        try:
+            texts[name] = described(value)
+        except Indescribable as error:
+            raise CheckpointError(
+                f"checkpoint={str(folder)!r} needs parameters that can be told from others when "
+                f"the fit goes on in another process; {name} cannot be: {error}."
+            ) from None
+    return texts
 
 
 NO_CHECKPOINT = Checkpoint()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral, Real
 from typing import Any
 
@@ -71,6 +72,15 @@ def check_share_or_folds(name: str, value: Any) -> float | int:
         "of folds of at least 2, a pair (X, y), a splitter such as GroupKFold() of scikit-learn "
         "or a list of pairs (train, test) of indices."
     )
+
+
+def check_folder(name: str, value: Any) -> None:
+    """The path of a folder, or None; nothing is the folder that one happens to be in."""
+    if value is None:
+        return
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path.strip() or "\0" in path:
+        raise ValueError(f"{name}={value!r} must be a folder or None.")
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:

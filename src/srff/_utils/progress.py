@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import IO, Any, TextIO, cast
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def reporting(verbose: int | bool = 0, callback: Callback | None = None) -> Iter
         TimeRemainingColumn(),
         TextColumn("{task.fields[message]}"),
     )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Bar(*columns, console=Console(file=cast(IO[str], _Terminal(sys.stderr)))) as bar:
         task = bar.add_task("", message="", total=None)
 
         def report(progress: Progress) -> None:
@@ -62,4 +63,31 @@ def reporting(verbose: int | bool = 0, callback: Callback | None = None) -> Iter
 
 
 def _interactive() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return is_terminal(sys.stderr) or "ipykernel" in sys.modules
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is there, open, and somebody looks at it."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+class _Terminal:
+    """Standard error; a fit is not lost because a bar cannot be drawn there any more."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

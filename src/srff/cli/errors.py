@@ -6,7 +6,7 @@ import difflib
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import typer
 
@@ -57,8 +57,9 @@ def plain_errors(
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
-    typer.echo(f"srff: {text}", err=True)
+    """A line on standard error, if that can be written."""
+    with suppress(OSError, ValueError):
+        typer.echo(f"srff: {text}", err=True)
 
 
 def no_such_column(option: str, name: str, columns: list[str]) -> str:

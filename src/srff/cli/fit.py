@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from srff._utils.progress import is_terminal
 from srff._utils.text import listed, one_line, shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, plain_errors, say
 from srff.cli.options import (
@@ -210,7 +211,7 @@ def _classes_wanted(table: Table, request: FitRequest) -> bool:
 @contextmanager
 def _reading(request: FitRequest) -> Iterator[None]:
     """A sign of life on a terminal."""
-    if request.quiet or not sys.stderr.isatty():
+    if request.quiet or not is_terminal(sys.stderr):
         yield
         return
     from rich.console import Console

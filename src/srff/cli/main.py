@@ -12,8 +12,9 @@ from srff.cli.fit import fit
 from srff.cli.predict import predict
 from srff.cli.report import report
 from srff.cli.reproduce import reproduce
+from srff.cli.streams import App
 
-app = typer.Typer(
+app = App(
     help="Which variables matter in a nonlinear regression, and the model that uses only them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

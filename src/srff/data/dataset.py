@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from srff._utils.checkpoint import digest
+from srff._utils.fingerprint import digest
 from srff.core.engine import Engine
 from srff.data.content import content_of
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine

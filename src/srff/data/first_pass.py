@@ -158,7 +158,7 @@ def first_pass_of_piece(
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows, checksum = 0, np.uint64(0)
+    n_rows = checksum = 0
     weights: WeightFacts | None = None
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
@@ -174,7 +174,7 @@ def first_pass_of_piece(
         if chunk.weight is not None:
             weights = _both(weights, WeightFacts.of(chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
-        checksum += np.sum(keys, dtype=np.uint64)
+        checksum = (checksum + int(np.sum(keys, dtype=np.uint64))) % 2**64
         for best, turned in zip(samples, (keys, ~keys), strict=True):
             whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
             likely = np.flatnonzero(turned >= best.least)
@@ -183,4 +183,4 @@ def first_pass_of_piece(
         return None
     high, low = (best.result() for best in samples)
     found = merged(inputs), merged(targets)
-    return FirstPass((n_rows,), *found, high, low, int(checksum), weights)
+    return FirstPass((n_rows,), *found, high, low, checksum, weights)

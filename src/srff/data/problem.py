@@ -224,6 +224,7 @@ class Problem(Resource):
             "start on the simplex",
             engine,
             lambda: descent.first(scale, self.at_constant(size)),
+            lambda state: state.scale.shape == scale.shape and state.coef.shape[0] == size,
         )
         advance = self.checkpoint.wrapped(
             descent.advance, lambda state: f"iteration {state.n_iter + 1} on the simplex", engine

@@ -10,8 +10,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from srff._utils import parameters
-from srff._utils.arrays import HostScoreMixin
-from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint, FolderCheckpoint, described
+from srff._utils.arrays import HostScoreMixin, usual_arithmetic
+from srff._utils.checkpoint import (
+    NO_CHECKPOINT,
+    Checkpoint,
+    FolderCheckpoint,
+    described_parameters,
+)
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import count_threads, one_blas_thread
 from srff.core.candidate import Candidate
@@ -22,7 +27,7 @@ from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem, ProblemSettings, make_problem
 from srff.data.sources import Source, as_source
 from srff.data.sources.facts import TableFacts
-from srff.estimators.fitted import store_constant, store_model
+from srff.estimators.fitted import store_constant, store_model, whole_or_not_at_all
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
 from srff.estimators.validation import check_validation
@@ -45,7 +50,7 @@ class RandomFeatureModel(PredictsFromColumns, TrainingRows):
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, row_groups: Any = None) -> Self:
-        """Fit the model.
+        """Fit the model; a fit that fails or is interrupted leaves it as it was.
 
         Parameters
         ----------
@@ -75,6 +80,8 @@ collection or None
         """
         self._check_parameters()
         with (
+            whole_or_not_at_all(self),
+            usual_arithmetic(),
             one_blas_thread(),
             reporting(self.verbose, self.callback) as report,
             self._open_checkpoint() as checkpoint,
@@ -91,11 +98,12 @@ collection or None
         if self.checkpoint is None:
             return NO_CHECKPOINT
         free = {"checkpoint", "n_jobs", "verbose", "callback"}
-        named = {**self.get_params(deep=False), **self._constants()}
-        given = {name: described(value) for name, value in named.items() if name not in free}
+        named = {"estimator": type(self), **self.get_params(deep=False), **self._constants()}
+        kept = {name: value for name, value in named.items() if name not in free}
+        given = described_parameters(self.checkpoint, kept)
         if self.memory_limit is not None:
             given["n_jobs"] = str(count_threads(self.n_jobs))  # what fits depends on it
-        return FolderCheckpoint(self.checkpoint, {"estimator": type(self).__name__, **given})
+        return FolderCheckpoint(self.checkpoint, given)
 
     def _constants(self) -> dict[str, Any]:
         """What a model depends on beside its parameters and rows, by name."""
@@ -165,6 +173,7 @@ collection or None
         parameters.check_dtype(self.dtype)
         check_validation(self.validation)
         parse_memory(self.memory_limit)
+        count_threads(self.n_jobs)
         if not isinstance(self.device, str):
             raise ValueError(f"device={self.device!r} must be a text such as 'cpu' or 'cuda'.")
 
@@ -208,7 +217,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        F = self._loss().prediction(self._outputs(X))
+        F = self._predicted(X, self._loss().prediction)
         return F[:, 0] if self.coef_.ndim == 1 else F
 
     def _y_checks(self) -> dict[str, Any]:

@@ -262,8 +262,7 @@ default="gaussian"
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        F = self._outputs(X)
-        return F[:, 0] if F.shape[1] == 1 else F
+        return self._predicted(X, lambda F: F[:, 0] if F.shape[1] == 1 else F)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The chances of the classes.
@@ -278,7 +277,7 @@ default="gaussian"
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; each row has the sum one.
         """
-        return chances(self._outputs(X))
+        return self._predicted(X, chances)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logs of the chances of the classes.
@@ -292,7 +291,7 @@ default="gaussian"
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        return log_chances(self._outputs(X))
+        return self._predicted(X, log_chances)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most likely class; only the columns that the model uses are read.
@@ -306,7 +305,7 @@ default="gaussian"
         -------
         y : ndarray of shape (n_samples,)
         """
-        codes = likeliest(self._outputs(X))  # first: it says so if there is no fit
+        codes = self._predicted(X, likeliest)  # first: it says so if there is no fit
         return self.classes_[codes]
 
     def _y_checks(self) -> dict[str, Any]:

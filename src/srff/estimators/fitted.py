@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,18 @@ from srff.core.groups import Groups
 from srff.data.encoding.columns import Encoding
 from srff.data.problem import Problem
 from srff.estimators.last_solve import solved_on_all_rows
+
+
+@contextmanager
+def whole_or_not_at_all(model: Any) -> Iterator[None]:
+    """A fit that ends, or leaves every attribute as it was: a model of two fits is none."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 def store_model(

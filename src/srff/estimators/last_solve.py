@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,13 +28,25 @@ def solved_on_all_rows(problem: Problem, chosen: Candidate) -> Candidate:
     if chosen.kind == "mean" or (not problem.refit and chosen.n_rows == data.n):
         return chosen
     found = problem.checkpoint.run(
-        LastSolve, "last solve", data.everything, lambda: _solve(data, chosen)
+        LastSolve,
+        "last solve",
+        data.everything,
+        lambda: _solve(data, chosen),
+        partial(fits, chosen),
     )
     members = tuple(
         replace(member, coef=coef, constant=constant)
         for member, coef, constant in zip(chosen.members, found.coefs, found.constants, strict=True)
     )
     return replace(chosen, members=members)
+
+
+def fits(chosen: Candidate, found: LastSolve) -> bool:
+    """Whether coefficients that were kept are as many as the candidate has."""
+    before = [(member.coef.shape, member.constant.shape) for member in chosen.members]
+    return before == [
+        (a.shape, c.shape) for a, c in zip(found.coefs, found.constants, strict=False)
+    ]
 
 
 def _solve(data: ScaledData, chosen: Candidate) -> LastSolve:

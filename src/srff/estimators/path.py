@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from srff._utils import parameters
-from srff._utils.arrays import to_host
+from srff._utils.arrays import to_host, usual_arithmetic
 from srff._utils.progress import reporting
 from srff._utils.threads import one_blas_thread
 from srff.estimators.regressor import SRFFRegressor
@@ -58,6 +58,7 @@ def srff_path(
     model = SRFFRegressor(**{"solver": "alternating", "refine": None, **settings})
     model._check_parameters()
     with (
+        usual_arithmetic(),
         one_blas_thread(),
         reporting(model.verbose, model.callback) as report,
         model._prepare(X, y, sample_weight) as problem,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from srff._utils.arrays import to_host
+from srff._utils.arrays import to_host, usual_arithmetic
 from srff._utils.threads import Threads, count_threads, one_blas_thread
 from srff.core import features
 from srff.data.encoding.frames import coded
@@ -19,6 +20,11 @@ from srff.data.engines.plan import shards
 
 class PredictsFromColumns(BaseEstimator):
     """Outputs of a fitted model from an array or a table with the columns of its fit."""
+
+    def _predicted(self, X: Any, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What a function makes of the outputs."""
+        with usual_arithmetic():
+            return of(self._outputs(X))
 
     def _outputs(self, X: Any) -> np.ndarray:
         """``Z a + c`` in the target's units: (rows, outputs); only the columns in use are read."""

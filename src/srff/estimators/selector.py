@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -190,8 +189,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             parameters.check_integer("max_iter", self.max_iter, 1)
         if self.tol is not None:
             parameters.check_tolerance(self.tol)
-        if not (self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)):
-            raise ValueError(f"checkpoint={self.checkpoint!r} must be a folder or None.")
+        parameters.check_folder("checkpoint", self.checkpoint)
 
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""
