@@ -1,8 +1,9 @@
-"""A candidate: a model that a search considers, as plain data with its errors."""
+"""A candidate: a model that a search considers, as plain data with its errors; what it found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import nan
 
 import numpy as np
 
@@ -90,6 +91,22 @@ class Candidate:
         total = energy.sum()
         energy = energy / total if total > 0 else np.full(energy.size, 1 / energy.size)
         return np.sqrt(p.W**2 @ energy)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search ends with."""
+
+    model: Candidate
+    candidates: list[Candidate] = field(repr=False)
+    """Every candidate that was considered."""
+    n_evaluations: int
+    expected: tuple[float, float] = (nan, nan)
+    """The mean loss on new rows, and its standard error."""
+    n_judged: float = nan
+    """Rows that these come from: all, each held out once, or those of one hold-out."""
+    agreement: np.ndarray | None = None
+    """For each column the share of the folds that chose it; None without folds."""
 
 
 def best_of(candidates: list[Candidate]) -> Candidate:

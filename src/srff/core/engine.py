@@ -63,6 +63,11 @@ class Engine(Resource, ABC):
         (value,) = self._sum(features.loss, *self._arguments(loss, model))
         return float(value) / self.n
 
+    def loss_squares(self, loss: Loss, model: Expansion) -> float:
+        """The mean square of a model's losses: how much they vary from row to row."""
+        (value,) = self._sum(features.loss_squares, *self._arguments(loss, model))
+        return float(value) / self.n
+
     def loss_pull_back(self, loss: Loss, model: Expansion) -> tuple[float, np.ndarray, np.ndarray]:
         """The mean loss and its derivatives with respect to ``W``, ``b`` at fixed ``a``, ``c``."""
         value, dV = self._sum(features.loss_pull_back, *self._arguments(loss, model))

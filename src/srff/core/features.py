@@ -259,6 +259,14 @@ def difference(
     return xp.sum(weighted, axis=0), xp.sum(weighted * delta, axis=0)
 
 
+def loss_squares(
+    X: Array, Y: Array, weight: Array | None, loss: Loss, V: Array, a: Array, c: Array
+) -> tuple[Array]:
+    """The sum of squares of the rows' losses."""
+    values = loss.value(Y, outputs(X, V, a, c))
+    return (_weighted_sum(values * values, weight),)
+
+
 def blend_losses(
     X: Array, Y: Array, weight: Array | None, loss: Loss, shares: Array, *models: ExpansionArrays
 ) -> tuple[Array]:

@@ -7,7 +7,7 @@ import numpy as np
 Split = tuple[np.ndarray, np.ndarray]
 """Indices of the rows that are learned from, and of those that are held out."""
 
-FOLDS = ((100, 10), (2000, 5), (6000, 3))
+FOLDS = ((100, 10), (6000, 5))
 """Up to so many rows, so many folds: each learns from nearly all of few rows, and costs a search of
 its own.  With more rows a single hold-out says enough."""
 

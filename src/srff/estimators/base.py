@@ -19,7 +19,7 @@ from srff._utils.checkpoint import (
 )
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import count_threads, one_blas_thread
-from srff.core.candidate import Candidate
+from srff.core.candidate import Found
 from srff.core.groups import Groups, parse_groups
 from srff.core.kernels import get_kernel
 from srff.core.losses import SQUARED, Loss
@@ -88,7 +88,7 @@ collection or None
             self._prepare(X, y, sample_weight, row_groups, checkpoint) as problem,
         ):
             if problem.learnable:
-                store_model(self, problem, *self._search(problem, report))
+                store_model(self, problem, self._search(problem, report))
             else:
                 store_constant(self, problem)
         return self
@@ -158,8 +158,8 @@ collection or None
         return SQUARED
 
     @abstractmethod
-    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
-        """The chosen model, all that were considered, and evaluations of the objective."""
+    def _search(self, problem: Problem, report: Callback) -> Found:
+        """The chosen model, and all that were considered."""
 
     def _alphas(self) -> np.ndarray | None:
         return None if self.alpha == "auto" else np.array([self.alpha], dtype=np.float64)

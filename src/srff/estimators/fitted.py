@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.core.candidate import Candidate
+from srff.core.candidate import Candidate, Found
 from srff.core.groups import Groups
 from srff.data.encoding.columns import Encoding
 from srff.data.problem import Problem
@@ -28,15 +28,9 @@ def whole_or_not_at_all(model: Any) -> Iterator[None]:
         raise
 
 
-def store_model(
-    model: Any,
-    problem: Problem,
-    chosen: Candidate,
-    candidates: list[Candidate],
-    n_evaluations: int,
-) -> None:
+def store_model(model: Any, problem: Problem, found: Found) -> None:
     """The chosen candidate, its coefficients solved on every row."""
-    chosen = solved_on_all_rows(problem, chosen)
+    chosen = solved_on_all_rows(problem, found.model)
     f = chosen.expansion()
     scale = np.zeros(problem.scale.size)
     scale[f.columns] = chosen.scale()
@@ -49,10 +43,11 @@ def store_model(
     model.budget_ = problem.groups.total(model.columns_, scale[model.columns_])
     model.objective_ = np.array(chosen.objective)
     model.n_iter_ = max(len(chosen.objective) - 1, 1)
-    model.path_ = path_table(candidates, problem)
-    model.n_evaluations_ = n_evaluations
+    model.path_ = path_table(found.candidates, problem)
+    model.n_evaluations_ = found.n_evaluations
     model.model_kind_ = chosen.kind
     model.validation_error_ = float(problem.reported(chosen.validation_error))
+    _store_expected(model, problem, found)
     model.input_map_ = problem.scaled[chosen.transform].transform.take(model.columns_)
     _store_common(model, problem)
 
@@ -78,6 +73,8 @@ def store_constant(model: Any, problem: Problem) -> None:
     model.n_evaluations_ = 0
     model.model_kind_ = "mean"
     model.validation_error_ = float("nan")
+    model.expected_error_ = model.expected_error_se_ = model.judged_rows_ = float("nan")
+    model.fold_agreement_ = None
     model.input_map_ = problem.standard.take(model.columns_)
     _store_common(model, problem)
 
@@ -111,6 +108,20 @@ def _store_coefficients(model: Any, problem: Problem, a: np.ndarray, c: np.ndarr
         model.coef_, model.intercept_ = coef[:, 0], float(intercept[0])
     else:
         model.coef_, model.intercept_ = coef, intercept
+
+
+def _store_expected(model: Any, problem: Problem, found: Found) -> None:
+    """The error on new rows as users read it, and how far the folds agree on each column."""
+    mean, error = found.expected
+    low, high = (float(problem.reported(max(mean + s * error, 0.0))) for s in (-1, 1))
+    model.expected_error_ = float(problem.reported(mean))
+    model.expected_error_se_ = (high - low) / 2
+    model.judged_rows_ = found.n_judged
+    model.fold_agreement_ = found.agreement
+    if found.agreement is not None and model.encoding_ is not None:
+        # The columns of one input come and go together.
+        first = np.unique(model.encoding_.source, return_index=True)[1]
+        model.fold_agreement_ = found.agreement[first]
 
 
 def _store_common(model: Any, problem: Problem) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from srff._utils.progress import Callback
-from srff.core.candidate import Candidate
+from srff.core.candidate import Found
 from srff.data.problem import Problem
 from srff.estimators.base import RandomFeatureRegressor
 from srff.paper.alpha_search import search_ridge
@@ -89,6 +89,6 @@ default="gaussian"
         self.verbose = verbose
         self.callback = callback
 
-    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
+    def _search(self, problem: Problem, report: Callback) -> Found:
         best, candidates = search_ridge(problem, self._alphas())
-        return best, candidates, 1
+        return Found(best, candidates, 1)

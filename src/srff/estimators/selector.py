@@ -17,7 +17,7 @@ from srff._utils import parameters
 from srff._utils.arrays import to_host
 from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
-from srff.core.candidate import Candidate
+from srff.core.candidate import Candidate, Found
 from srff.core.groups import parse_groups
 from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
@@ -242,7 +242,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             or (self.solver == "profile" and self.budget == "auto")
         )
 
-    def _search(self, problem: Problem, report: Callback) -> tuple[Candidate, list[Candidate], int]:
+    def _search(self, problem: Problem, report: Callback) -> Found:
         """On the simplex where that is asked for, and by the default's recipe unless it is all."""
         chosen: Candidate | None = None
         candidates: list[Candidate] = []
@@ -259,12 +259,15 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
                 report=report,
             )
         n_evaluations = sum(len(candidate.objective) for candidate in candidates)
-        if self.refine is not None:
-            request = self._request(chosen)
-            chosen, tried, count = find_model(problem, request, self._config(), report)
-            candidates, n_evaluations = candidates + tried, n_evaluations + count
-        assert chosen is not None
-        return chosen, candidates, n_evaluations
+        if self.refine is None:
+            assert chosen is not None
+            return Found(chosen, candidates, n_evaluations)
+        found = find_model(problem, self._request(chosen), self._config(), report)
+        return replace(
+            found,
+            candidates=candidates + found.candidates,
+            n_evaluations=n_evaluations + found.n_evaluations,
+        )
 
     def _search_paper(
         self, problem: Problem, report: Callback

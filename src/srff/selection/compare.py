@@ -62,6 +62,10 @@ class Judge:
         """The mean of the problem's loss."""
         return self.with_own_loss(panel).error
 
+    def first_error(self, panel: Panel) -> float:
+        """The same on the rows of the first fold."""
+        return self.with_own_loss(panel).each[0].validation_error
+
     def best(self, panels: Sequence[Panel]) -> Panel:
         """The panel of the lowest loss, the first of equals."""
         return min(self.hopeful(panels), key=self.error)
@@ -127,6 +131,27 @@ class Judge:
         level = self._config.curve_level
         self.lines_alone = not self.worse(self.best(lines), self.best(panels), level)
         return lines if self.lines_alone else panels
+
+    def expected(self, panels: Sequence[Panel], chosen: Panel) -> tuple[float, float]:
+        """The mean loss on new rows of what is chosen among panels in this way; its standard error.
+
+        For each fold the best by the rows of the others is taken: the lowest of many errors on the
+        rows that chose it would be too low.  Without folds it is the error of ``chosen``.
+        """
+        own = [self.with_own_loss(panel) for panel in self.hopeful(panels)]
+        rows = [search.validation for search in self._folds]
+        n = np.array([each.n for each in rows])
+        losses = n * np.array([[c.validation_error for c in panel.each] for panel in own])
+        elsewhere = losses.sum(axis=1, keepdims=True) - losses
+        mean = losses[elsewhere.argmin(axis=0), np.arange(n.size)].sum() / n.sum()
+        mine = self.with_own_loss(chosen)
+        mean = mean if n.size > 1 else mine.error
+        squares = [
+            each.loss_squares(c.loss, c.expansion())
+            for each, c in zip(rows, mine.each, strict=True)
+        ]
+        variance = max(float(np.average(squares, weights=n)) - mine.error**2, 0.0)
+        return float(mean), float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
 
     def chance(self, panels: Sequence[Panel]) -> float:
         """The p-value of the panels where nothing depends on anything, by permutations.

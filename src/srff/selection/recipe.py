@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from srff._utils.progress import Callback
-from srff.core.candidate import Candidate, best_of, constant_candidate
+from srff.core.candidate import Candidate, Found, best_of, constant_candidate
 from srff.data.problem import Problem
 from srff.selection.compare import Judge
 from srff.selection.config import Config
@@ -32,17 +32,15 @@ from srff.selection.elect import elected
 from srff.selection.eliminate import eliminate, importance
 from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
-from srff.selection.linear import straight_lines
+from srff.selection.linear import line_on, straight_lines
 from srff.selection.lines import Descent, Line, run
 from srff.selection.panel import Folds, Panel, best_panel, in_each, nothing, panel_of, size_of
 from srff.selection.race import race
 from srff.selection.search import Log, Request, Search
 
 
-def find_model(
-    problem: Problem, request: Request, config: Config, report: Callback
-) -> tuple[Candidate, list[Candidate], int]:
-    """The chosen model, every candidate that was considered, and the evaluations that it took."""
+def find_model(problem: Problem, request: Request, config: Config, report: Callback) -> Found:
+    """The chosen model, every candidate that was considered, and how good it will be."""
     log = Log(report, problem.targets.unit)
 
     folds, firsts = begin(problem, request, config, log)
@@ -57,19 +55,40 @@ def find_model(
     else:
         chosen = best_of_size(folds, panels)
     if chosen is None:
-        search, c = folds[0], problem.constant.c
-        constant = constant_candidate(search.scaling, search.validation, problem.loss, c)
-        return constant, log.candidates, log.n_evaluations
+        return _nothing_found(folds, judge, log)
 
-    error = judge.error(chosen)
     on_one_set = elected(folds, panels, chosen)
     if folds[0].averages:
-        best = mean_of_folds(folds, judge, on_one_set, error)
+        best = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
     else:
-        last = last_models(folds[0], on_one_set[0], error)
+        last = last_models(folds[0], on_one_set[0], judge.error(chosen))
         log.add(*last)
         best = best_of(last)
-    return best, log.candidates, log.n_evaluations
+    return Found(
+        best,
+        log.candidates,
+        log.n_evaluations,
+        expected_of(folds, judge, panels, chosen, best),
+        judged_rows(folds),
+        agreement(folds, chosen),
+    )
+
+
+def _nothing_found(folds: Folds, judge: Judge, log: Log) -> Found:
+    """The best constant."""
+    search, problem = folds[0], folds[0].problem
+    constant = constant_candidate(
+        search.scaling, search.validation, problem.loss, problem.constant.c
+    )
+    panel = panel_of(folds, [nothing(search) for search in folds])
+    return Found(
+        constant,
+        log.candidates,
+        log.n_evaluations,
+        judge.expected([panel], panel),
+        judged_rows(folds),
+        agreement(folds, panel),
+    )
 
 
 # Step 1: starts.
@@ -168,7 +187,10 @@ def _less_one(search: Search, candidate: Candidate, size: int, weak: int) -> Des
         return candidate
     parts = search.groups.among(candidate.columns)
     leaving = parts[np.argsort(importance(search, candidate), kind="stable")[weak]]
-    start = without(candidate, np.delete(np.arange(candidate.columns.size), leaving))
+    staying = np.delete(np.arange(candidate.columns.size), leaving)
+    if candidate.kind == "linear":
+        return line_on(search, candidate, candidate.columns[staying])
+    start = without(candidate, staying)
     return Descent(start, search.alphas(candidate.alpha, search.config.thinning_alphas))
 
 
@@ -177,3 +199,35 @@ def best_of_size(folds: Folds, panels: list[Panel]) -> Panel:
     # Scales that were given to begin from may be fewer.
     reached = min(folds[0].fewest, max(size_of(folds, panel) for panel in panels))
     return best_panel([panel for panel in panels if size_of(folds, panel) == reached])
+
+
+# How good the model will be, and how sure its variables are.
+
+
+def expected_of(
+    folds: Folds, judge: Judge, panels: list[Panel], chosen: Panel, best: Candidate
+) -> tuple[float, float]:
+    """The loss of the last model on new rows, and its standard error.
+
+    That of the panels, which all rows judge, times what the last model gains on the rows of the
+    first fold; the mean of folds has been judged on all rows itself.
+    """
+    mean, error = judge.expected(panels, chosen)
+    before = judge.error(chosen) if folds[0].averages else judge.first_error(chosen)
+    gain = best.validation_error / max(before, np.finfo(float).tiny)
+    return mean * gain, error * gain
+
+
+def judged_rows(folds: Folds) -> float:
+    """Rows that were held out, in all folds together."""
+    return float(sum(search.validation.n for search in folds))
+
+
+def agreement(folds: Folds, chosen: Panel) -> np.ndarray | None:
+    """For each column the share of the folds that chose it."""
+    if len(folds) == 1:
+        return None
+    share = np.zeros(folds[0].problem.scale.size)
+    for candidate in chosen.each:
+        share[candidate.columns] += 1 / len(folds)
+    return share
