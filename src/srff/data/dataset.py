@@ -18,7 +18,15 @@ from srff.data.folds import Split, fold_splits, n_folds
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
-from srff.data.split import highest, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+from srff.data.split import (
+    highest,
+    key_multipliers,
+    merge_rows,
+    ranks,
+    row_keys,
+    sample_rows,
+    split_rows,
+)
 from srff.data.weights import counted
 
 VALIDATION_ROWS = 20_000
@@ -131,7 +139,8 @@ class MemoryDataset(Dataset):
         n_threads: int,
         classes: bool = False,
     ) -> None:
-        keys = row_keys(X, Y, multipliers, n_threads)
+        # By ranks: a target in other units has the same rows held out.
+        keys = row_keys(X, ranks(Y), multipliers, n_threads)
         weight = _counted(weight)
         given = isinstance(validation, list)  # splits of the rows as they stand
         if given:
@@ -186,8 +195,8 @@ class MemoryDataset(Dataset):
         return [self, *others]
 
     def _marks(self) -> list[np.ndarray]:
-        weight = self._data[2]
-        return [self._keys] if weight is None else [self._keys, weight]
+        _, Y, weight = self._data
+        return [self._keys, Y] if weight is None else [self._keys, Y, weight]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of at most so many distinct rows."""

@@ -42,6 +42,11 @@ def row_keys(X: Any, y: np.ndarray, multipliers: np.ndarray, n_threads: int = 1)
     return _mix(keys)
 
 
+def ranks(Y: np.ndarray) -> np.ndarray:
+    """For each target (rows x targets) how many distinct values are below: the same in any unit."""
+    return np.column_stack([np.unique(y, return_inverse=True)[1] for y in Y.T]).astype(np.float64)
+
+
 def _mix(z: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
