@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from srff._utils.arrays import to_host
+from srff._utils.arrays import refuse_times, to_host
+
+LEAST_WEIGHT = 1e-12
+"""The weight of a row, or of a class, that counts beside the largest one."""
+
+LARGEST_BUDGET = 1e15
+"""The largest budget: with more, waves are too fast for their numbers."""
 
 
 def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None) -> int:
@@ -20,21 +26,30 @@ def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None
     return int(value)
 
 
-def check_positive(name: str, value: Any, *, or_text: str | None = None) -> float | None:
+def check_positive(
+    name: str, value: Any, *, most: float | None = None, or_text: str | None = None
+) -> float | None:
     """A finite number above zero; None for the text ``or_text`` where that is accepted."""
     if or_text is not None and isinstance(value, str) and value == or_text:
         return None
-    accepted = "a finite number above 0" + (f" or {or_text!r}" if or_text else "")
-    if not (is_number(value) and math.isfinite(value) and value > 0):
+    accepted = "a finite number above 0" + (f", at most {most:g}," if most else "")
+    accepted += f" or {or_text!r}" if or_text else ""
+    if not (is_number(value) and math.isfinite(value) and 0 < value <= (most or math.inf)):
         raise ValueError(f"{name}={value!r} must be {accepted}.")
     return float(value)
 
 
 def check_tolerance(value: Any) -> float:
-    """A number of at least zero."""
-    if not (is_number(value) and value >= 0):
-        raise ValueError(f"tol={value!r} must be a number of at least 0.")
+    """A share of the objective: from zero to one."""
+    if not (is_number(value) and 0 <= value <= 1):
+        raise ValueError(f"tol={value!r} must be a number from 0 to 1.")
     return float(value)
+
+
+def check_callback(value: Any) -> None:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise ValueError(f"callback={value!r} must be None or something that can be called.")
 
 
 def check_choice(name: str, value: Any, accepted: tuple[str, ...], *, or_none: bool = False) -> str:
@@ -69,13 +84,18 @@ def check_fraction(name: str, value: Any) -> float:
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Non-negative weights, one a row, not all zero; None for equal weights of one."""
+    """Non-negative weights, one a row, not all zero; None for equal weights of one.
+
+    Weights of less than ``LEAST_WEIGHT`` times the largest are zero: no sum would show them.
+    """
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], float(sample_weight))
+    sample_weight = to_host(sample_weight)
+    refuse_times(sample_weight, "sample_weight")
     weight = check_array(
-        to_host(sample_weight), ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}.")
@@ -84,7 +104,7 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}.")
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-    return weight
+    return np.where(weight < LEAST_WEIGHT * weight.max(), 0.0, weight)
 
 
 def check_target_weights(value: Any, n_targets: int) -> None:

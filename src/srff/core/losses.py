@@ -26,6 +26,10 @@ LARGEST_LOG = 40.0
 """The largest logarithm of a rate."""
 
 
+LARGEST_RATE = 1e15
+"""The largest count: some way below the rate of that logarithm."""
+
+
 class Loss(ABC):
     """A loss ``l(y, f)`` of one row, convex in the outputs ``f``."""
 
@@ -233,6 +237,11 @@ class Poisson(Loss):
         """Counts are not negative, and not all zero."""
         if (y < 0).any():
             raise ValueError(f"loss='poisson' needs y of at least 0, got {y.min():g}.")
+        if (y > LARGEST_RATE).any():
+            raise ValueError(
+                f"loss='poisson' needs y of at most {LARGEST_RATE:g}, got {y.max():g}; count in a "
+                "larger unit."
+            )
         if not (y.sum(axis=0) > 0).all():
             raise ValueError("loss='poisson' needs a y that is not zero in every row.")
 

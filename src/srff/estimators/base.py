@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from srff._utils import parameters
-from srff._utils.arrays import HostScoreMixin
+from srff._utils.arrays import HostScoreMixin, refuse_times
 from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint, FolderCheckpoint, described
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import count_threads, one_blas_thread
@@ -149,7 +149,10 @@ collection or None
         if self.n_components != "auto":
             parameters.check_integer("n_components", self.n_components, 1, or_text="auto")
         parameters.check_positive("alpha", self.alpha, or_text="auto")
-        parameters.check_positive("budget", self.budget, or_text="auto")
+        parameters.check_positive(
+            "budget", self.budget, most=parameters.LARGEST_BUDGET, or_text="auto"
+        )
+        parameters.check_callback(self.callback)
         parameters.check_dtype(self.dtype)
         parse_memory(self.memory_limit)
         if not isinstance(self.device, str):
@@ -203,6 +206,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
 
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
         parameters.check_given(self, y)
+        refuse_times(y, "y")
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
         return y

@@ -11,10 +11,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from srff._utils import parameters
-from srff._utils.arrays import to_host
+from srff._utils.arrays import refuse_times, to_host
 from srff.data.dataset import Dataset, Pair, array_dataset, rows_if_few, source_dataset
 from srff.data.encoding.columns import Encoding
-from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
+from srff.data.encoding.frames import (
+    Levels,
+    coded,
+    has_categories,
+    learn_levels,
+    refuse_others,
+)
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
 from srff.data.problem import Joint
@@ -158,7 +164,9 @@ class TrainingRows(BaseEstimator):
     def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
         """scikit-learn's checks; an error says in which column the bad value is."""
         X, y = to_host(X), tuple(map(to_host, y))
+        refuse_others(X)
         if y:
+            refuse_times(y[0], "y")
             checks |= self._y_checks()
         try:
             return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from srff._utils.text import shown
+from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
 from srff.data.sources.table_file import FilePiece, TableFile, TextAmongNumbers, readable
@@ -122,15 +123,6 @@ def _example(column: Any) -> str:
     """The first value that is no number, as an error shows it; any if there is none."""
     texts = [value for value in column.to_pylist() if value is not None]
     return shown(next((text for text in texts if not is_number(text)), texts[0] if texts else ""))
-
-
-def is_number(value: Any) -> bool:
-    """Whether a text reads as a number."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _first_other(texts: Any, dtype: Any) -> int | None:

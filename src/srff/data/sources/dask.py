@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from srff._utils.arrays import refuse_times
 from srff._utils.threads import one_blas_thread
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.outcome import Outcome
@@ -327,6 +328,7 @@ def _vector(values: Any, name: str, what: str) -> np.ndarray:
 def _numbers(values: Any, name: str, what: str) -> np.ndarray:
     """NumPy numbers of a partition; missing ones as NaN."""
     array = np.asarray(values)
+    refuse_times(array, f"{name}: {what}")
     if array.dtype in (np.float32, np.float64):
         return array
     try:
