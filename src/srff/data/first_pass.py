@@ -14,6 +14,7 @@ import numpy as np
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
 from srff.data.sources.base import Piece, Source, checked
+from srff.data.sources.steady import mark_of
 from srff.data.split import highest, row_keys
 
 SPARE = 1.5
@@ -49,6 +50,8 @@ class FirstPass:
     low: Sample
     checksum: int
     """The sum of the keys of all rows, which other rows would not have."""
+    marks: tuple[int, ...]
+    """A number for the targets of each piece, which others would not have."""
 
     @property
     def n_rows(self) -> int:
@@ -97,13 +100,16 @@ class FirstPassTotal:
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
         self._checksum = 0
+        self._marks: list[int] = []
 
     def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
         if part is None:
             self._counts.append(0)
+            self._marks.append(0)
             return
         self._counts += part.sizes
+        self._marks += part.marks
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
         self._checksum = (self._checksum + part.checksum) % 2**64
@@ -121,7 +127,8 @@ class FirstPassTotal:
             raise ValueError("There are no rows.")
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        return FirstPass(tuple(self._counts), inputs, targets, high, low, self._checksum)
+        marks = tuple(self._marks)
+        return FirstPass(tuple(self._counts), inputs, targets, high, low, self._checksum, marks)
 
 
 def first_pass(
@@ -147,7 +154,7 @@ def first_pass_of_piece(
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows, checksum = 0, np.uint64(0)
+    n_rows, checksum, mark = 0, np.uint64(0), 0
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
     n_read = 0
@@ -157,6 +164,7 @@ def first_pass_of_piece(
         if not chunk.X.shape[0]:
             continue
         n_rows += chunk.X.shape[0]
+        mark = (mark + mark_of(chunk.Y)) % 2**64
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         keys = row_keys(chunk.X, chunk.Y, multipliers)
@@ -168,4 +176,5 @@ def first_pass_of_piece(
     if not n_rows:
         return None
     high, low = (best.result() for best in samples)
-    return FirstPass((n_rows,), merged(inputs), merged(targets), high, low, int(checksum))
+    both = merged(inputs), merged(targets)
+    return FirstPass((n_rows,), *both, high, low, int(checksum), (mark,))

@@ -143,7 +143,9 @@ def categorical_mask(categorical: Any, n_columns: int, names: Sequence[str] | No
     accepted = "accepted: 'from_dtype', or a list of column names or indices, or a mask"
     if isinstance(categorical, str):
         raise ValueError(f"categorical_features={categorical!r} is unknown; {accepted}.")
-    given = np.asarray(categorical)
+    # One long name must not take its room for each of the others.
+    named = any(isinstance(item, str) for item in categorical)
+    given = np.asarray(categorical, dtype=object if named else None)
     if given.ndim != 1:
         raise ValueError(f"categorical_features has shape {given.shape}; {accepted}.")
     if given.dtype == bool:
