@@ -41,10 +41,9 @@ def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
     """NaN among numbers and None among anything else, where a value is masked."""
     if not np.ma.is_masked(array):
         return array.data
-    if array.dtype.kind in "biufc":
-        return array.astype(np.result_type(array.dtype, np.float32)).filled(np.nan)
-    plain = np.array(array.data, dtype=object)
-    plain[np.ma.getmaskarray(array)] = None
+    numbers = array.dtype.kind in "biufc"
+    plain = np.array(array.data, np.result_type(array.dtype, np.float32) if numbers else object)
+    plain[np.ma.getmaskarray(array)] = np.nan if numbers else None
     return plain
 
 
