@@ -205,3 +205,19 @@ def test_a_link_to_nothing_in_a_pattern_is_an_error_and_not_one_file_fewer(tmp_p
     for path in (tmp_path, tmp_path / "*.csv"):
         with pytest.raises(FileNotFoundError, match=r"b\.csv: No such file"):
             regressor.fit(path, "y")
+
+
+def test_one_row_that_outweighs_all_others_is_named():
+    weights = np.where(np.arange(N) == 0, 1e6, 1.0)
+    with pytest.raises(ValueError, match="sample_weight gives nearly all weight to one row"):
+        regressor.fit(X, Y, sample_weight=weights)
+
+
+def test_text_is_no_target_of_a_regressor():
+    with pytest.raises(ValueError, match=r"y holds text such as 'yes'; a regressor needs numbers"):
+        regressor.fit(X, np.where(np.arange(N) < 30, "yes", "no"))
+
+
+def test_targets_without_room_for_their_differences_are_refused():
+    with pytest.raises(ValueError, match=r"y needs numbers of at most 1e\+300, got 1.5e\+308"):
+        regressor.fit(X, np.where(CLASSES, 1.5e308, -1.5e308))

@@ -67,3 +67,17 @@ def test_a_checkpoint_tells_a_target_from_another_of_the_same_order(tmp_path):
     model = SRFFRegressor(**TINY, checkpoint=tmp_path / "steps").fit(X, y)
     with pytest.raises(ValueError, match="another fit"):
         model.fit(X, 2 * y)
+
+
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
+def test_means_of_a_target_at_many_levels_do_not_overflow(unit):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 30, size=300)
+    table = pd.DataFrame({"level": [f"l{k}" for k in levels], "b": rng.normal(size=300)})
+    y = np.sin(levels) + 0.1 * rng.normal(size=300)
+    plain = SRFFRegressor(**TINY).fit(table, y)
+    model = SRFFRegressor(**TINY).fit(table, y * unit)
+    assert plain.get_support().tolist()[0]
+    # The encoded table is in other units, so that other rows may be held out.
+    np.testing.assert_allclose(model.predict(table) / unit, plain.predict(table), atol=0.2)

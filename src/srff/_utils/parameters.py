@@ -14,6 +14,9 @@ from srff._utils.arrays import refuse_times, to_host
 LEAST_WEIGHT = 1e-12
 """The weight of a row, or of a class, that counts beside the largest one."""
 
+LEAST_ROWS = 1.6
+"""Kish's effective number of rows, ``(sum w)^2 / sum w^2``, below which one row is all there is."""
+
 LARGEST_BUDGET = 1e15
 """The largest budget: with more, waves are too fast for their numbers."""
 
@@ -104,7 +107,16 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}.")
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
-    return np.where(weight < LEAST_WEIGHT * weight.max(), 0.0, weight)
+    weight = np.where(weight < LEAST_WEIGHT * weight.max(), 0.0, weight)
+    effective = float(np.sum(weight / weight.max()) ** 2 / np.sum(np.square(weight / weight.max())))
+    if effective < LEAST_ROWS and np.count_nonzero(weight) > 1:
+        raise ValueError(
+            f"sample_weight gives nearly all weight to one row: the others count as "
+            f"{effective - 1:.2g} rows beside it, and there is nothing to compare it with."
+        )
+    # A common factor changes nothing; without one that is far from one no sum overflows.
+    exponent = np.frexp(weight.max())[1]
+    return np.ldexp(weight, -exponent) if abs(exponent) > 300 else weight
 
 
 def check_target_weights(value: Any, n_targets: int) -> None:
@@ -139,6 +151,17 @@ def check_given(estimator: Any, y: Any) -> None:
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def check_no_text(y: Any) -> None:
+    """Refuse labels where numbers are needed; texts of numbers are some."""
+    values = np.asarray(y).ravel() if hasattr(y, "dtype") or isinstance(y, list) else np.zeros(0)
+    word = _not_a_number(values) if values.dtype.kind in "OUS" else None
+    if isinstance(word, str | bytes):
+        raise ValueError(
+            f"y holds text such as {str(word)!r}; a regressor needs numbers (SRFFClassifier takes "
+            "labels)."
+        )
 
 
 def bad_value(X: Any, *, gaps: bool = False) -> str:

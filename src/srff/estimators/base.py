@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from srff._utils import parameters
-from srff._utils.arrays import HostScoreMixin, refuse_times
+from srff._utils.arrays import HostScoreMixin
 from srff._utils.checkpoint import NO_CHECKPOINT, Checkpoint, FolderCheckpoint, described
 from srff._utils.progress import Callback, reporting
 from srff._utils.threads import count_threads, one_blas_thread
@@ -204,9 +204,13 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
     def _y_checks(self) -> dict[str, Any]:
         return {"y_numeric": True, "multi_output": True}
 
+    def _refuse_target(self, y: Any) -> None:
+        super()._refuse_target(y)
+        parameters.check_no_text(y)
+
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
         parameters.check_given(self, y)
-        refuse_times(y, "y")
+        self._refuse_target(y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
         return y

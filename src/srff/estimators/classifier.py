@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from srff._utils.arrays import HostScoreMixin, refuse_times
+from srff._utils.arrays import HostScoreMixin
 from srff._utils.parameters import LEAST_WEIGHT, check_given, is_number
 from srff._utils.progress import Callback
 from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
@@ -313,7 +313,7 @@ default="gaussian"
 
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
         check_given(self, y)
-        refuse_times(y, "y")
+        self._refuse_target(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         assert_all_finite(y, input_name="y")

@@ -166,7 +166,7 @@ class TrainingRows(BaseEstimator):
         X, y = to_host(X), tuple(map(to_host, y))
         refuse_others(X)
         if y:
-            refuse_times(y[0], "y")
+            self._refuse_target(y[0])
             checks |= self._y_checks()
         try:
             return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
@@ -207,6 +207,10 @@ class TrainingRows(BaseEstimator):
     @abstractmethod
     def _y_checks(self) -> dict[str, Any]:
         """What scikit-learn is to check of a target."""
+
+    def _refuse_target(self, y: Any) -> None:
+        """Refuse a target that is none for this estimator, before it is taken for numbers."""
+        refuse_times(y, "y")
 
     @abstractmethod
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:

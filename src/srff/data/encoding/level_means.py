@@ -15,7 +15,10 @@ from sklearn.model_selection import check_cv
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import check_random_state
 
-from srff.data.split import key_multipliers, row_keys
+from srff.data.split import key_multipliers, ranks, row_keys
+
+MOST_EXPONENT = 300
+"""The exponent of two up to which targets are taken as they are: their squares are numbers."""
 
 
 def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
@@ -91,7 +94,10 @@ def target_columns(y: np.ndarray | None) -> np.ndarray:
     """What means are taken of: the targets, or the indicators of classes."""
     if y is None:
         raise ValueError("Categories are encoded by means of the target, and there is none.")
-    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    # Means are standardised later: another unit changes nothing, and squares do not overflow.
+    exponent = np.frexp(np.abs(targets).max(axis=0, initial=0.0))[1]
+    return np.ldexp(targets, np.where(np.abs(exponent) > MOST_EXPONENT, -exponent, 0))
 
 
 def fold_keys(coded: np.ndarray, targets: np.ndarray, random_state: Any) -> np.ndarray:
@@ -99,7 +105,7 @@ def fold_keys(coded: np.ndarray, targets: np.ndarray, random_state: Any) -> np.n
     rng = check_random_state(random_state)
     multipliers = key_multipliers(rng, coded.shape[1] + targets.shape[1] - 1)
     filled = np.where(np.isnan(coded), np.finfo(np.float64).max, coded)  # NaN has many bits
-    _, own = np.unique(row_keys(filled, targets, multipliers), return_inverse=True)
+    _, own = np.unique(row_keys(filled, ranks(targets), multipliers), return_inverse=True)
     return own
 
 
