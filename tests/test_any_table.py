@@ -186,7 +186,7 @@ def table_of(case, x, rng):
     columns = [COLUMNS[kind](rng, x.size) for kind in kinds]
     columns = [x, *columns] if case["informative"] else columns
     names = case["names"][: len(columns)]
-    if case["form"] == "polars":
+    if case["form"] == "polars" and "complex" not in kinds:
         try:
             series = [
                 pl.Series(str(k), list(c), strict=False)

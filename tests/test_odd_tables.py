@@ -221,3 +221,15 @@ def test_text_is_no_target_of_a_regressor():
 def test_targets_without_room_for_their_differences_are_refused():
     with pytest.raises(ValueError, match=r"y needs numbers of at most 1e\+300, got 1.5e\+308"):
         regressor.fit(X, np.where(CLASSES, 1.5e308, -1.5e308))
+
+
+def test_columns_of_one_name_are_refused_whatever_they_hold():
+    twice = pd.DataFrame(X, columns=["a", "b", "a"])
+    text = twice.astype({"b": object}).assign(b="x")
+    with pytest.raises(ValueError, match="X has several columns of the same name: 'a'"):
+        regressor.fit(twice, Y)
+    with pytest.raises(ValueError, match="X has several columns of the same name: 'a'"):
+        regressor.fit(text, Y)
+    model = SRFFRegressor(**TINY).fit(pd.DataFrame(X, columns=list("abc")), Y)
+    with pytest.raises(ValueError, match="X has several columns of the same name: 'a'"):
+        model.predict(twice)

@@ -136,11 +136,11 @@ def check_target_weights(value: Any, n_targets: int) -> None:
         raise ValueError("target_weights are all zero: there is nothing to learn.")
 
 
-def check_names(names: np.ndarray | None) -> None:
-    """Column names that name one column each."""
+def check_names(names: Any) -> None:
+    """Column names that name one column each; None for columns without names."""
     if names is None:
         return
-    distinct, counts = np.unique(names, return_counts=True)
+    distinct, counts = np.unique(np.array(names, dtype=object), return_counts=True)
     if (counts > 1).any():
         repeated = ", ".join(map(repr, distinct[counts > 1].tolist()))
         raise ValueError(f"X has several columns of the same name: {repeated}. Rename them.")

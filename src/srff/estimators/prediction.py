@@ -9,9 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff._utils.arrays import to_host
+from srff._utils.parameters import check_names
 from srff._utils.threads import Threads, count_threads, one_blas_thread
 from srff.core import features
 from srff.data.encoding.frames import coded
+from srff.data.encoding.table_columns import column_names
 from srff.data.engines import BlockPlan, parse_memory
 from srff.data.engines.blocks import standardised_inputs
 from srff.data.engines.plan import shards
@@ -53,6 +55,7 @@ class PredictsFromColumns(BaseEstimator):
 
     def _selected_inputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs as numbers, and the columns of them that the model reads, in its order."""
+        check_names(column_names(X))
         if self.encoding_ is None:
             return self._validate(X, reset=False), self.columns_
         X = self._table(X)

@@ -23,6 +23,7 @@ from srff.data.encoding.frames import (
 )
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import column_names
 from srff.data.problem import Joint
 from srff.data.sources import Source
 from srff.data.sources.base import refuse_nothing
@@ -49,10 +50,10 @@ class TrainingRows(BaseEstimator):
     ) -> Dataset:
         """Arrays and data frames as rows of numbers."""
         X, y = to_host(X), to_host(y)
+        parameters.check_names(column_names(X))
         self._no_encoding()
         if self.missing == "error" and not has_categories(X, self.categorical_features):
             X, y = self._validate(X, y, ensure_min_samples=2)
-            parameters.check_names(getattr(self, "feature_names_in_", None))
             X, Y, weight = self._weighted(X, y, sample_weight)
         else:
             X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
@@ -79,7 +80,6 @@ class TrainingRows(BaseEstimator):
         else:
             X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
             X, levels = X.astype(np.float64), (None,) * X.shape[1]
-        parameters.check_names(getattr(self, "feature_names_in_", None))
         X, Y, weight = self._weighted(X, y, sample_weight)
         return self._encoded(X, Y, levels, weight, rng), Y, weight
 
