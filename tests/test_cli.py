@@ -617,8 +617,22 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(here, numbers, model, monkeypat
     assert os.listdir() == ["t.csv"]
 
 
+def test_sigterm_leaves_no_half_written_file(here, numbers, model, monkeypatch):
+    numbers.to_csv("t.csv", index=False)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stopped(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(srff.SRFFRegressor, "_outputs_of", stopped)
+    assert refused(srff_("predict", model, "t.csv", "-o", "p.csv"), 143, "nothing was written")
+    assert os.listdir() == ["t.csv"]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-def test_a_real_interrupt_in_the_middle_of_a_fit(here, frame):
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_real_interrupt_in_the_middle_of_a_fit(here, frame, stop, code):
     frame.to_csv("t.csv", index=False)
     endless = ["--set", "solver=alternating", "--set", "tol=0", "--set", "max_iter=100000000"]
     process = subprocess.Popen(
@@ -631,9 +645,9 @@ def test_a_real_interrupt_in_the_middle_of_a_fit(here, frame):
     assert "left out" in process.stderr.readline()  # the fit is about to begin
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
     assert err.splitlines()[-1] == "srff: Stopped; nothing was written."
     assert os.listdir() == ["t.csv"]

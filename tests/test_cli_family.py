@@ -250,3 +250,14 @@ def test_what_a_model_cannot_be_asked_is_said(here, frame, arguments, words):
     assert result.exit_code == 2
     assert words in result.stderr
     assert result.stdout == ""
+
+
+def test_labels_that_a_spreadsheet_would_compute_are_written_as_they_are_and_named(here, frame):
+    odd = frame[["a", "b"]].assign(y=np.where(frame.answer == "yes", "=cmd|'/C calc'!A0", "-1"))
+    odd.to_csv("t.csv", index=False)
+    srff_("fit", "t.csv", "-t", "y", *QUICK)
+    said = srff_("predict", "model.srff", "t.csv", "-o", "p.csv")
+    assert "a spreadsheet takes labels such as \"=cmd|'/C calc'!A0\" for formulas" in said.stderr
+    assert set(pandas.read_csv("p.csv", dtype=str)["prediction"]) == set(odd.y)
+    quiet = srff_("predict", "model.srff", "t.csv", "-o", "p.parquet")
+    assert "formulas" not in quiet.stderr

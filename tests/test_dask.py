@@ -318,3 +318,46 @@ def test_a_lost_scheduler_ends_a_pass_with_an_error(tmp_path, monkeypatch):
         lost = "Dask scheduler has been gone|Dask cluster dropped"
         with client, pytest.raises(RuntimeError, match=lost):
             SRFFRegressor(**PAPER | {"max_iter": 50}, callback=kill).fit(*collections(X, y))
+
+
+def test_a_partition_in_another_order_of_columns_is_read_by_their_names():
+    X, y = rows(200)
+    frame = pd.DataFrame(X, columns=NAMES).assign(y=y)
+    collection = dd.from_pandas(frame, npartitions=2)
+
+    def turned(part):
+        return part[part.columns[::-1]]
+
+    odd = collection.map_partitions(turned, meta=collection._meta, enforce_metadata=False)
+    expected = SRFFRegressor(**PAPER).fit(collection, "y")
+    model = SRFFRegressor(**PAPER).fit(odd, "y")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    text = SRFFRegressor(**PAPER, categorical_features=["f"])
+    with_text = text.fit(odd, "y").get_feature_names_out()
+    assert with_text.tolist() == text.fit(collection, "y").get_feature_names_out().tolist()
+
+    def short(part):
+        return part.drop(columns="c")
+
+    odd = collection.map_partitions(short, meta=collection._meta, enforce_metadata=False)
+    with pytest.raises(ValueError, match=r"partition \d has no column 'c', though the .*metadata"):
+        SRFFRegressor(**PAPER).fit(odd, "y")
+
+
+@pytest.mark.parametrize("what", ["rows", "targets"])
+@pytest.mark.parametrize("on_workers", [False, True])
+def test_partitions_that_change_between_passes_are_refused(what, on_workers, request):
+    if on_workers:
+        request.getfixturevalue("client")
+    X, y = rows(600)
+    collection = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(y=y), npartitions=3)
+    drawn = itertools.count()
+
+    def other(part):
+        n = next(drawn)
+        return part.iloc[n % 7 :] if what == "rows" else part.assign(y=part.y + n)
+
+    odd = collection.map_partitions(other, meta=collection._meta)
+    how = "rows, first" if what == "rows" else "other targets than the first time"
+    with pytest.raises(ValueError, match=rf"partition \d gave .*{how}.*the same in every pass"):
+        SRFFRegressor(**PAPER).fit(odd, "y")

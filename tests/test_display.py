@@ -176,3 +176,14 @@ def test_a_model_without_variables_misses_none(X):
     assert not model.get_support().any()
     assert last_line(model) == "none of 4 variables matters"
     assert assess(model, X, rng.randint(0, 2, 300)).importances == ()
+
+
+def test_a_name_that_a_terminal_would_obey_is_shown_escaped():
+    rng = np.random.default_rng(0)
+    name = "red\x1b[31m\u202e\n"
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({name: rng.normal(size=80), "b": rng.normal(size=80)})
+    model = SRFFRegressor(effort="quick", n_components=10, max_iter=2, random_state=0)
+    text = repr(model.fit(X, X[name]))
+    assert r"red\x1b[31m\u202e\n" in text
+    assert name not in text

@@ -129,6 +129,15 @@ def test_the_reference_lists_every_public_name():
         assert re.search(listed, reference, re.MULTILINE), name
 
 
+def test_every_promise_has_its_test():
+    promised = re.findall(
+        r"`(test_\w+\.py)::(test_\w+)`", (DOCS / "guide/limits.md").read_text("utf-8")
+    )
+    assert len(promised) > 20
+    for file, name in promised:
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text("utf-8"), f"{file}::{name}"
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_warnings_and_asks_nothing_of_the_network(tmp_path):
     for module, package in (

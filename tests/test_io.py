@@ -9,6 +9,7 @@ import pickle
 import resource
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -23,8 +24,9 @@ import srff
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
 from srff.core.kernels import Gaussian, Matern
 from srff.core.losses import Loss, Pinball, Poisson, Squared
+from srff.data.encoding.frames import categorical_mask
 from srff.data.scaling import Quantile
-from srff.export.format.classes import CLASSES
+from srff.export.format.classes import CLASSES, put_together, taken_apart
 from srff.export.format.container import LARGEST_HEADER, packed, unpacked, with_checksum
 from srff.export.save import ModelFileError, load, save
 from srff.reproduction.baselines import (
@@ -644,7 +646,8 @@ def test_another_format_says_what_it_needs(other, needed, content, refused):
     [
         ({"dtype": "F16"}, "has the type 'F16'"),
         ({"dtype": "F32"}, "is expected"),
-        ({"shape": [2**40, 2**40]}, "is expected"),
+        ({"shape": [2**40, 2**40]}, "has the shape"),
+        ({"shape": [20, 20]}, "is expected"),
         ({"shape": [-20]}, "has the shape"),
         ({"shape": [20, 1, 1]}, "has the shape"),
         ({"shape": [20.0]}, "has the shape"),
@@ -853,3 +856,49 @@ def test_mutated_files_are_refused_or_right():
     command = [sys.executable, str(FUZZ), "--count", "400", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_side_of_a_tensor_is_longer_than_the_file(content, refused):
+    data = content("constant")
+    for shape in ([0, 2**40], [0, 2**31], [0, len(data)]):
+        hostile = with_place(data, "frequencies_", {"shape": shape})
+        assert "'frequencies_' has the shape" in refused(hostile)
+
+
+@pytest.mark.parametrize("kind", ["str", "object"])
+def test_one_long_class_does_not_take_its_room_for_each_of_the_others(kind, tmp_path):
+    model = SRFFClassifier(**QUICK).fit(rows()[0], thirds(rows()[1]))
+    n = 20_000
+    long = np.array(["a" * 500_000, *(f"b{k:05d}" for k in range(n - 1))], dtype=object)
+    parts, about = unpacked(packed(*_apart(model)))
+    lengths = np.array([len(text) for text in long], dtype=np.int64)
+    letters = np.frombuffer("".join(long).encode(), np.uint8)
+    about["values"]["classes_"] = kind
+    parts |= {
+        "classes_.sizes": np.array([n]),
+        "classes_.texts.lengths": lengths,
+        "classes_.texts.values": letters,
+        "coef_": np.zeros((model.offsets_.size, n)),
+        "intercept_": np.zeros(n),
+    }
+    size = sum(part.nbytes for part in parts.values())
+    tracemalloc.start()
+    loaded = put_together(parts, about)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.classes_.tolist() == long.tolist()
+    assert peak < 16 * size
+
+
+def _apart(model):
+    parts, about = taken_apart(model)
+    return parts.arrays, about
+
+
+def test_one_long_name_does_not_take_its_room_for_each_of_the_others():
+    names = ["a" * 100_000, *(f"b{k}" for k in range(20_000))]
+    tracemalloc.start()
+    assert categorical_mask(names[:1] + names[2:], len(names), names).sum() == len(names) - 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24

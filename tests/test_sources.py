@@ -348,3 +348,37 @@ def test_a_table_reads_only_the_columns_that_are_asked_for(tmp_path):
 def test_sources_know_nothing_of_engines():
     folder = Path(arrays.__file__).parent
     assert not [p.name for p in folder.glob("*.py") if "srff.data.engines" in p.read_text("utf-8")]
+
+
+class Changing:
+    """Blocks of which each pass sees others: other targets, or other numbers of rows."""
+
+    def __init__(self, what):
+        self.what, self.passes = what, 0
+
+    def __iter__(self):
+        self.passes += 1
+        rng = np.random.default_rng(0)
+        for _ in range(4):
+            X = rng.normal(size=(100, 3))
+            y = X[:, 0] + (self.passes if self.what == "targets" else 0)
+            n = 100 - (self.passes if self.what == "rows" else 0)
+            yield X[:n], y[:n]
+
+
+@pytest.mark.parametrize("what", ["rows", "targets"])
+def test_blocks_that_change_between_passes_are_refused(monkeypatch, what):
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 200)
+    message = r"gave other blocks|gave \d+ rows, first|other targets than the first time"
+    with pytest.raises(ValueError, match=message):
+        SRFFRegressor(n_components=10, max_iter=2, random_state=0).fit(Changing(what))
+
+
+def test_a_csv_file_with_a_very_long_first_line_is_read(tmp_path):
+    long = "a" * 2**21
+    for names in ([long, "b", "y"], [f"column {k}" for k in range(100_000)]):
+        path = tmp_path / "t.csv"
+        path.write_text("\n".join([",".join(names), *[",".join("1" for _ in names)] * 2]) + "\n")
+        table = open_table(path)
+        assert table.names == names
+        assert sum(batch.num_rows for batch in table.batches(names[:2])) == 2

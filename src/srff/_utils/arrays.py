@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj, is_cupy_array, is_torch_array
+
+HOW_TIMES = "Make numbers of dates and times first, such as days since one of them."
+
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+"""Objects that are dates and times; those of pandas are among them."""
 
 
 def usual_arithmetic() -> np.errstate:
@@ -19,8 +25,11 @@ def usual_arithmetic() -> np.errstate:
 def to_host(array: Any) -> Any:
     """The NumPy array of a torch tensor, a CuPy array or another library's array on any device.
 
-    Whatever else there is (NumPy's own arrays, data frames, lists, None) comes back as it is.
+    Values that are masked become missing ones.  Whatever else there is (NumPy's own arrays, data
+    frames, lists, None) comes back as it is.
     """
+    if isinstance(array, np.ma.MaskedArray):
+        return _unmasked(array)
     if isinstance(array, np.ndarray):
         return array
     if is_torch_array(array):
@@ -36,6 +45,16 @@ def to_host(array: Any) -> Any:
     return array
 
 
+def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
+    """NaN among numbers and None among anything else, where a value is masked."""
+    if not np.ma.is_masked(array):
+        return array.data
+    numbers = array.dtype.kind in "biufc"
+    plain = np.array(array.data, np.result_type(array.dtype, np.float32) if numbers else object)
+    plain[np.ma.getmaskarray(array)] = np.nan if numbers else None
+    return plain
+
+
 def _from_other_library(array: Any) -> np.ndarray:
     """By NumPy's protocol, or by DLPack where the library refuses that for arrays on a device."""
     if hasattr(array, "__array__"):
@@ -44,6 +63,26 @@ def _from_other_library(array: Any) -> np.ndarray:
         except (TypeError, RuntimeError):
             pass
     return np.from_dlpack(array, device="cpu")
+
+
+def refuse_times(array: Any, what: str) -> None:
+    """Refuse dates and times: which number one is depends on its unit, and NaT is one too.
+
+    Of a list the first row is looked at; ``what`` is what an error calls the array.
+    """
+    if isinstance(array, list | tuple):
+        try:
+            array = np.asarray(array[:1])
+        except (TypeError, ValueError):
+            return  # no row of a table, which others will say
+    dtype = getattr(array, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if kind == "O":
+        objects = np.asarray(array, dtype=object).ravel().tolist()
+        time = next((value for value in objects if isinstance(value, TIMES)), None)
+        kind, dtype = ("M" if time is not None else "O"), type(time).__name__
+    if kind in ("m", "M") or (kind is None and getattr(dtype, "is_temporal", bool)()):
+        raise ValueError(f"{what} holds {dtype}, not numbers. {HOW_TIMES}")
 
 
 class HostScoreMixin:

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from srff._utils.arrays import to_host
+from srff._utils.arrays import refuse_times, to_host
+
+LEAST_WEIGHT = 1e-12
+"""The weight of a row, or of a class, that counts beside the largest one."""
+
+LEAST_ROWS = 1.6
+"""Kish's effective number of rows, ``(sum w)^2 / sum w^2``, below which one row is all there is."""
+
+LARGEST_BUDGET = 1e15
+"""The largest budget: with more, waves are too fast for their numbers."""
 
 NO_WEIGHT = "sample_weight is zero for every row: there is nothing to learn from."
 
@@ -23,21 +32,30 @@ def check_integer(name: str, value: Any, low: int, *, or_text: str | None = None
     return int(value)
 
 
-def check_positive(name: str, value: Any, *, or_text: str | None = None) -> float | None:
+def check_positive(
+    name: str, value: Any, *, most: float | None = None, or_text: str | None = None
+) -> float | None:
     """A finite number above zero; None for the text ``or_text`` where that is accepted."""
     if or_text is not None and isinstance(value, str) and value == or_text:
         return None
-    accepted = "a finite number above 0" + (f" or {or_text!r}" if or_text else "")
-    if not (is_number(value) and math.isfinite(value) and value > 0):
+    accepted = "a finite number above 0" + (f", at most {most:g}," if most else "")
+    accepted += f" or {or_text!r}" if or_text else ""
+    if not (is_number(value) and math.isfinite(value) and 0 < value <= (most or math.inf)):
         raise ValueError(f"{name}={value!r} must be {accepted}.")
     return float(value)
 
 
 def check_tolerance(value: Any) -> float:
-    """A number of at least zero."""
-    if not (is_number(value) and value >= 0):
-        raise ValueError(f"tol={value!r} must be a number of at least 0.")
+    """A share of the objective: from zero to one."""
+    if not (is_number(value) and 0 <= value <= 1):
+        raise ValueError(f"tol={value!r} must be a number from 0 to 1.")
     return float(value)
+
+
+def check_callback(value: Any) -> None:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise ValueError(f"callback={value!r} must be None or something that can be called.")
 
 
 def check_choice(name: str, value: Any, accepted: tuple[str, ...], *, or_none: bool = False) -> str:
@@ -84,13 +102,18 @@ def check_folder(name: str, value: Any) -> None:
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Non-negative weights, one a row, not all zero; None for equal weights of one."""
+    """Non-negative weights, one a row, not all zero; None for equal weights of one.
+
+    Weights of less than ``LEAST_WEIGHT`` times the largest are zero: no sum would show them.
+    """
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], float(sample_weight))
+    sample_weight = to_host(sample_weight)
+    refuse_times(sample_weight, "sample_weight")
     weight = check_array(
-        to_host(sample_weight), ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}.")
@@ -99,7 +122,16 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}.")
     if not (weight > 0).any():
         raise ValueError(NO_WEIGHT)
-    return weight
+    weight = np.where(weight < LEAST_WEIGHT * weight.max(), 0.0, weight)
+    effective = float(np.sum(weight / weight.max()) ** 2 / np.sum(np.square(weight / weight.max())))
+    if effective < LEAST_ROWS and np.count_nonzero(weight) > 1:
+        raise ValueError(
+            f"sample_weight gives nearly all weight to one row: the others count as "
+            f"{effective - 1:.2g} rows beside it, and there is nothing to compare it with."
+        )
+    # A common factor changes nothing; without one that is far from one no sum overflows.
+    exponent = np.frexp(weight.max())[1]
+    return np.ldexp(weight, -exponent) if abs(exponent) > 300 else weight
 
 
 def check_target_weights(value: Any, n_targets: int) -> None:
@@ -119,11 +151,11 @@ def check_target_weights(value: Any, n_targets: int) -> None:
         raise ValueError("target_weights are all zero: there is nothing to learn.")
 
 
-def check_names(names: np.ndarray | None) -> None:
-    """Column names that name one column each."""
+def check_names(names: Any) -> None:
+    """Column names that name one column each; None for columns without names."""
     if names is None:
         return
-    distinct, counts = np.unique(names, return_counts=True)
+    distinct, counts = np.unique(np.array(names, dtype=object), return_counts=True)
     if (counts > 1).any():
         repeated = ", ".join(map(repr, distinct[counts > 1].tolist()))
         raise ValueError(f"X has several columns of the same name: {repeated}. Rename them.")
@@ -134,6 +166,17 @@ def check_given(estimator: Any, y: Any) -> None:
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def check_no_text(y: Any) -> None:
+    """Refuse labels where numbers are needed; texts of numbers are some."""
+    values = np.asarray(y).ravel() if hasattr(y, "dtype") or isinstance(y, list) else np.zeros(0)
+    word = _not_a_number(values) if values.dtype.kind in "OUS" else None
+    if isinstance(word, str | bytes):
+        raise ValueError(
+            f"y holds text such as {str(word)!r}; a regressor needs numbers (SRFFClassifier takes "
+            "labels)."
+        )
 
 
 def bad_value(X: Any, *, gaps: bool = False) -> str:

@@ -16,6 +16,11 @@ def one_line(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 4].rstrip() + " ..."
 
 
+def visible(text: str) -> str:
+    """A text in which characters that a terminal obeys, or that nobody sees, are escapes."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def shown(name: object) -> str:
     """A column's name as an error shows it."""
     return one_line(repr(name), 60)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import signal
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -12,7 +14,11 @@ import typer
 
 from srff._utils.text import listed, one_line, shown
 
-FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
+FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which is to end a command as Ctrl-C does: with everything cleared away."""
 
 
 class Refusal(Exception):
@@ -31,12 +37,12 @@ class WrongUse(Refusal):
 def plain_errors(
     debug: bool, stopped: str = "Stopped; nothing was written.", quiet: bool = False
 ) -> Iterator[None]:
-    """Turn errors into a sentence and an exit code; ``stopped`` is what Ctrl-C says.
+    """Turn errors into a sentence and an exit code; ``stopped`` is what Ctrl-C and SIGTERM say.
 
     Warnings become a line on standard error unless ``quiet``; those about arithmetic, and of other
     libraries about themselves, are for ``debug``.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _raised_sigterm():
         warnings.showwarning = _say_warning
         if not debug:
             warnings.simplefilter("ignore")
@@ -46,14 +52,32 @@ def plain_errors(
             yield
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # typer knows what to do
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             say(stopped)
-            raise typer.Exit(INTERRUPTED) from None
+            code = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+            raise typer.Exit(code) from None
         except Exception as error:
             if debug:
                 traceback.print_exc()
             say(one_line(_sentence(error)))
             raise typer.Exit(error.code if isinstance(error, Refusal) else FAILED) from None
+
+
+@contextmanager
+def _raised_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise :class:`Terminated`, where signals are this thread's business."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def say(text: str) -> None:

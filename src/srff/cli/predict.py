@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 COLUMN = "prediction"
 CHANCE = "probability"
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that a spreadsheet computes."""
+
 
 def predict(
     model: Model,
@@ -79,6 +82,8 @@ def _run(request: PredictRequest) -> None:
     begun = time.perf_counter()
     kind = _kind(request)
     model = _model(request)
+    if kind == "csv" and not request.quiet:
+        _warn_of_formulas(model)
     with opened(request.table) as table, _destination(request.out, request.force) as path:
         predictor, schema = predictor_of(model, table), _schema(model, kind, request)
         with _writer(path, kind, schema) as write:
@@ -112,6 +117,24 @@ def _model(request: PredictRequest) -> Any:
     if request.proba and not outcome_of(model).labels:
         raise WrongUse(f"--proba needs a model of classes; {request.model} is of a regression.")
     return model
+
+
+def _warn_of_formulas(model: Any) -> None:
+    """Say that a spreadsheet would take a label for a formula.
+
+    Labels are written as they are all the same: a quote before them would make other labels of
+    them, for every program that reads the file.
+    """
+    from srff.data.encoding.number_texts import is_number
+    from srff.inspect.outcome import outcome_of
+
+    labels = [label for label in outcome_of(model).labels or () if isinstance(label, str)]
+    odd = [shown(label) for label in labels if label[:1] in FORMULA and not is_number(label)]
+    if odd:
+        say(
+            f"warning: a spreadsheet takes labels such as {odd[0]} for formulas; read the file as "
+            "text there."
+        )
 
 
 def _show(

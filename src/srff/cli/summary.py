@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from srff._utils.text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -132,7 +134,7 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
 
 def printable(name: str, console: Console) -> str:
     """A text without what would move the cursor, in the terminal's letters."""
-    name = "".join(c if c.isprintable() else "?" for c in name)
+    name = visible(name)
     return name if _unicode(console) else name.encode("ascii", "replace").decode()
 
 

@@ -26,6 +26,16 @@ LARGEST_LOG = 40.0
 """The largest logarithm of a rate."""
 
 
+LEAST_SHARE = 1e-15
+"""The smallest share of a class: rounding brings smaller ones to zero, which has no logarithm."""
+
+LARGEST_TARGET = 1e300
+"""The largest target: some way below the largest number, so that sums of a few do not overflow."""
+
+LARGEST_RATE = 1e15
+"""The largest count: some way below the rate of that logarithm."""
+
+
 class Loss(ABC):
     """A loss ``l(y, f)`` of one row, convex in the outputs ``f``."""
 
@@ -63,8 +73,14 @@ class Loss(ABC):
         """What ``predict`` gives for some outputs, in the units of the targets."""
         return F
 
-    def check_targets(self, y: np.ndarray) -> None:  # noqa: B027
-        """Refuse targets that the loss is not made for."""
+    def check_targets(self, y: np.ndarray) -> None:
+        """Refuse targets that the loss is not made for, or that have no room for a difference."""
+        largest = float(np.abs(y).max(initial=0.0))
+        if largest > LARGEST_TARGET:
+            raise ValueError(
+                f"y needs numbers of at most {LARGEST_TARGET:g}, got {largest:g}; take a larger "
+                "unit."
+            )
 
     def reported(self, value: Any, spread: float) -> Any:
         """A mean loss as users read it; ``spread`` is the unit of standardised targets."""
@@ -161,6 +177,7 @@ class Logistic(Loss):
 
     def start(self, mean: np.ndarray) -> np.ndarray:
         """The log of the odds."""
+        mean = np.clip(mean, LEAST_SHARE, 1 - LEAST_SHARE)
         return np.log(mean / (1 - mean))
 
 
@@ -193,7 +210,7 @@ class Multinomial(Loss):
 
     def start(self, mean: np.ndarray) -> np.ndarray:
         """The logs of the shares of the classes, less their mean."""
-        c = np.log(mean)
+        c = np.log(np.maximum(mean, LEAST_SHARE))
         return c - c.mean()
 
 
@@ -233,6 +250,11 @@ class Poisson(Loss):
         """Counts are not negative, and not all zero."""
         if (y < 0).any():
             raise ValueError(f"loss='poisson' needs y of at least 0, got {y.min():g}.")
+        if (y > LARGEST_RATE).any():
+            raise ValueError(
+                f"loss='poisson' needs y of at most {LARGEST_RATE:g}, got {y.max():g}; count in a "
+                "larger unit."
+            )
         if not (y.sum(axis=0) > 0).all():
             raise ValueError("loss='poisson' needs a y that is not zero in every row.")
 

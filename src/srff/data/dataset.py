@@ -20,6 +20,7 @@ from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.sources.labels import RowLabels, labels_of_few
+from srff.data.sources.steady import Seen, SteadySource
 from srff.data.split import (
     highest,
     key_multipliers,
@@ -263,7 +264,7 @@ class StreamedDataset(Dataset):
         validation: Validation,
         n_threads: int,
     ) -> None:
-        self._source, self._first = source, first
+        self._source, self._first = _steady(source, first), first
         self.n_rows, self.n_features = first.n_rows, source.n_features
         self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
@@ -352,6 +353,14 @@ def shares_rows(weight: np.ndarray) -> bool:
     To hold out a kind would ask a model for what it cannot know.
     """
     return 1 < weight.size <= FEW_KINDS and bool(weight.sum() >= MANY_TIMES * weight.size)
+
+
+def _steady(source: Source, first: FirstPass) -> Source:
+    """The source for the passes that follow; rows in memory do not change."""
+    seen = tuple(map(Seen, first.sizes, first.marks))
+    if isinstance(source, DaskSource):
+        return source.steady(seen)
+    return source if isinstance(source, ArraySource) else SteadySource(source, seen)
 
 
 def on_workers(source: Source) -> TypeGuard[DaskSource]:

@@ -15,6 +15,7 @@ from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
 from srff.data.sources.base import Piece, Source, checked
+from srff.data.sources.steady import mark_of
 from srff.data.split import highest, row_keys
 from srff.data.weights import WeightFacts
 
@@ -53,6 +54,8 @@ class FirstPass:
     """The sum of the keys of all rows, which other rows would not have."""
     weights: WeightFacts | None
     """What the weights tell; None for ones."""
+    marks: tuple[int, ...]
+    """A number for the targets of each piece, which others would not have."""
 
     @property
     def n_rows(self) -> int:
@@ -102,13 +105,16 @@ class FirstPassTotal:
         self._targets: list[Moments] = []
         self._checksum = 0
         self._weights: WeightFacts | None = None
+        self._marks: list[int] = []
 
     def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
         if part is None:
             self._counts.append(0)
+            self._marks.append(0)
             return
         self._counts += part.sizes
+        self._marks += part.marks
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
         self._checksum = (self._checksum + part.checksum) % 2**64
@@ -127,8 +133,8 @@ class FirstPassTotal:
             raise ValueError(NO_WEIGHT)
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        counts, weights = tuple(self._counts), self._weights
-        return FirstPass(counts, inputs, targets, high, low, self._checksum, weights)
+        counts, weights, marks = tuple(self._counts), self._weights, tuple(self._marks)
+        return FirstPass(counts, inputs, targets, high, low, self._checksum, weights, marks)
 
 
 def _both(one: WeightFacts | None, other: WeightFacts | None) -> WeightFacts | None:
@@ -158,7 +164,7 @@ def first_pass_of_piece(
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows = checksum = 0
+    n_rows = checksum = mark = 0
     weights: WeightFacts | None = None
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
@@ -169,6 +175,7 @@ def first_pass_of_piece(
         if not chunk.X.shape[0]:
             continue
         n_rows += chunk.X.shape[0]
+        mark = (mark + mark_of(chunk.Y)) % 2**64
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         if chunk.weight is not None:
@@ -183,4 +190,4 @@ def first_pass_of_piece(
         return None
     high, low = (best.result() for best in samples)
     found = merged(inputs), merged(targets)
-    return FirstPass((n_rows,), *found, high, low, checksum, weights)
+    return FirstPass((n_rows,), *found, high, low, checksum, weights, (mark,))

@@ -156,7 +156,8 @@ class Problem(Resource):
         if isinstance(self.loss, Squared):
             return self.loss
         c = self.constant
-        return Scores(self.loss, tuple(c.c.tolist()), max(c.spread, np.finfo(float).tiny))
+        # Scores that do not vary have no unit: those of other rows must not be divided by nothing.
+        return Scores(self.loss, tuple(c.c.tolist()), c.spread if c.spread > 1e-100 else 1.0)
 
     def at_constant(self, n_components: int | None = None) -> Coefficients:
         """The coefficients of the constant model, for so many features: a solve begins there."""

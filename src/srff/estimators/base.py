@@ -169,7 +169,10 @@ collection or None
         if self.n_components != "auto":
             parameters.check_integer("n_components", self.n_components, 1, or_text="auto")
         parameters.check_positive("alpha", self.alpha, or_text="auto")
-        parameters.check_positive("budget", self.budget, or_text="auto")
+        parameters.check_positive(
+            "budget", self.budget, most=parameters.LARGEST_BUDGET, or_text="auto"
+        )
+        parameters.check_callback(self.callback)
         parameters.check_dtype(self.dtype)
         check_validation(self.validation)
         parse_memory(self.memory_limit)
@@ -223,8 +226,13 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
     def _y_checks(self) -> dict[str, Any]:
         return {"y_numeric": True, "multi_output": True}
 
+    def _refuse_target(self, y: Any) -> None:
+        super()._refuse_target(y)
+        parameters.check_no_text(y)
+
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
         parameters.check_given(self, y)
+        self._refuse_target(y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
         return y

@@ -11,13 +11,16 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from srff._utils.arrays import HostScoreMixin
-from srff._utils.parameters import check_given, is_number
+from srff._utils.parameters import LEAST_WEIGHT, check_given, is_number
 from srff._utils.progress import Callback
 from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
 from srff.data.encoding.outcome import Outcome
 from srff.data.sources import Source
 from srff.data.sources.facts import TableFacts
 from srff.estimators.selector import SelectingModel
+
+FEW_CLASSES = 20
+"""Up to so many classes there may be, however few the rows."""
 
 
 class SRFFClassifier(HostScoreMixin, ClassifierMixin, SelectingModel):
@@ -313,6 +316,7 @@ default="gaussian"
 
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:
         check_given(self, y)
+        self._refuse_target(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         assert_all_finite(y, input_name="y")
@@ -321,16 +325,29 @@ default="gaussian"
     def _learn_targets(
         self, y: np.ndarray, weight: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
+        if y.dtype == object:
+            _check_labels(y.tolist())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._learn_classes(np.bincount(codes, weights=weight))
+        self._learn_classes(np.bincount(codes, weights=weight), y.size)
         return self._outcome(codes.astype(np.float64)[:, None], weight)
 
-    def _learn_classes(self, counts: np.ndarray) -> None:
+    def _learn_classes(self, counts: np.ndarray, n_rows: int) -> None:
         """What is made of the classes, from how often each is there."""
         if self.classes_.size < 2:
             raise ValueError(
                 f"y has one class, {self.classes_.tolist()[0]!r}; at least 2 classes are needed."
+            )
+        if self.classes_.dtype.kind == "f" and (self.classes_ % 1).any():
+            odd = self.classes_[self.classes_ % 1 != 0][0]
+            raise ValueError(
+                f"y is a number that varies ({self.classes_.size} different values in {n_rows} "
+                f"rows, such as {odd}), no class; a regressor predicts it."
+            )
+        if self.classes_.size > max(FEW_CLASSES, n_rows / 2):
+            raise ValueError(
+                f"y has {self.classes_.size} classes in {n_rows} rows: there is next to nothing to "
+                "learn each from. Group them, or predict a number by a regressor."
             )
         weights = None
         if self.class_weight is not None:
@@ -344,7 +361,8 @@ default="gaussian"
         assert facts.classes is not None
         assert facts.class_weight is not None
         self.classes_ = facts.classes
-        self._learn_classes(facts.class_weight)
+        assert source.n_rows is not None  # facts took a pass
+        self._learn_classes(facts.class_weight, source.n_rows)
         return self._outcome
 
     def _known_targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -367,6 +385,16 @@ default="gaussian"
         return "the shares of the classes"
 
 
+def _check_labels(labels: list[Any]) -> None:
+    """Refuse labels that are missing, and text beside anything else: they have no order."""
+    if any(label is None for label in labels):
+        raise ValueError("y has missing labels (None); leave their rows out.")
+    other = next((label for label in labels if not isinstance(label, str)), None)
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if other is not None and text is not None:
+        raise ValueError(f"y has both text ({text!r}) and {other!r}; make them one or the other.")
+
+
 def _class_weights(class_weight: Any, classes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The weight of each class."""
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -382,4 +410,10 @@ def _class_weights(class_weight: Any, classes: np.ndarray, counts: np.ndarray) -
             raise ValueError(f"class_weight has the class {label!r}; y has {known}.")
         if not (is_number(weight) and 0 < weight < np.inf):
             raise ValueError(f"class_weight has the weight {weight!r} for the class {label!r}.")
-    return np.array([float(class_weight.get(label, 1.0)) for label in known])
+    weights = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if weights.min() < LEAST_WEIGHT * weights.max():
+        raise ValueError(
+            f"class_weight gives weights from {weights.min():g} to {weights.max():g} (1 for a "
+            f"class that it does not name); a factor of {1 / LEAST_WEIGHT:g} is the most."
+        )
+    return weights

@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff._utils.arrays import to_host, usual_arithmetic
+from srff._utils.parameters import check_names
 from srff._utils.threads import Threads, count_threads, one_blas_thread
 from srff.core import features
 from srff.data.encoding.frames import coded
+from srff.data.encoding.table_columns import column_names
 from srff.data.engines import BlockPlan, parse_memory
 from srff.data.engines.blocks import standardised_inputs
 from srff.data.engines.plan import shards
@@ -35,7 +37,8 @@ class PredictsFromColumns(BaseEstimator):
         """The outputs from the columns that the model reads, block by block."""
         dtype = self.block_dtype_
         V = features.affine(self.frequencies_, self.offsets_).astype(dtype)
-        a = self.coef_.reshape(self.offsets_.size, -1).astype(dtype)
+        a, exponent = mantissas(self.coef_.reshape(self.offsets_.size, -1))
+        a = a.astype(dtype)
         F = np.zeros((X.shape[0], a.shape[1]))
         if not columns.size:
             return F + self.intercept_
@@ -54,11 +57,11 @@ class PredictsFromColumns(BaseEstimator):
         with one_blas_thread(), Threads(n_threads) as threads:
             for _ in threads.map(fill, shards(len(blocks))):
                 pass
-        F += self.intercept_
-        return F
+        return np.ldexp(F, exponent) + self.intercept_
 
     def _selected_inputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs as numbers, and the columns of them that the model reads, in its order."""
+        check_names(column_names(X))
         if self.encoding_ is None:
             return self._validate(X, reset=False), self.columns_
         X = self._table(X)
@@ -79,3 +82,13 @@ class PredictsFromColumns(BaseEstimator):
         X = to_host(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+
+def mantissas(coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (components x outputs) of at most one, and the exponents of two of each output.
+
+    float32 holds them whatever the target's units; with the exponents put back in float64 no bit is
+    another.
+    """
+    exponent = np.frexp(np.abs(coef).max(axis=0, initial=0.0))[1]
+    return np.ldexp(coef, -exponent), exponent

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from srff._utils import parameters
-from srff._utils.arrays import to_host
+from srff._utils.arrays import refuse_times, to_host
 from srff.data.dataset import (
     Dataset,
     Pair,
@@ -23,9 +23,16 @@ from srff.data.dataset import (
     source_dataset,
 )
 from srff.data.encoding.columns import Encoding
-from srff.data.encoding.frames import Levels, coded, has_categories, learn_levels
+from srff.data.encoding.frames import (
+    Levels,
+    coded,
+    has_categories,
+    learn_levels,
+    refuse_others,
+)
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
+from srff.data.encoding.table_columns import column_names
 from srff.data.problem import Joint
 from srff.data.sources import Source
 from srff.data.sources.base import refuse_nothing
@@ -60,10 +67,10 @@ class TrainingRows(BaseEstimator):
     ) -> Dataset:
         """Arrays and data frames as rows of numbers."""
         X, y = given = to_host(X), to_host(y)
+        parameters.check_names(column_names(X))
         self._no_encoding()
         if self.missing == "error" and not has_categories(X, self.categorical_features):
             X, y = self._validate(X, y, ensure_min_samples=2)
-            parameters.check_names(getattr(self, "feature_names_in_", None))
             used, X, Y, weight = self._weighted(X, y, sample_weight)
         else:
             used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
@@ -92,7 +99,6 @@ class TrainingRows(BaseEstimator):
         else:
             X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
             X, levels = X.astype(np.float64), (None,) * X.shape[1]
-        parameters.check_names(getattr(self, "feature_names_in_", None))
         used, X, Y, weight = self._weighted(X, y, sample_weight)
         return used, self._encoded(X, Y, levels, weight, rng), Y, weight
 
@@ -176,7 +182,9 @@ class TrainingRows(BaseEstimator):
     def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
         """scikit-learn's checks; an error says in which column the bad value is."""
         X, y = to_host(X), tuple(map(to_host, y))
+        refuse_others(X)
         if y:
+            self._refuse_target(y[0])
             checks |= self._y_checks()
         try:
             return validate_data(self, X, *y, dtype=[np.float64, np.float32], **checks)
@@ -229,6 +237,10 @@ class TrainingRows(BaseEstimator):
     @abstractmethod
     def _y_checks(self) -> dict[str, Any]:
         """What scikit-learn is to check of a target."""
+
+    def _refuse_target(self, y: Any) -> None:
+        """Refuse a target that is none for this estimator, before it is taken for numbers."""
+        refuse_times(y, "y")
 
     @abstractmethod
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from srff._utils.text import visible
 from srff.core.groups import parse_groups
 from srff.inspect.outcome import outcome_of
 from srff.inspect.pages import rendered
@@ -144,7 +145,7 @@ def summary(model: Any) -> str:
     chosen, total = selected(model), n_entries(model)
     if not chosen:
         return f"none of {total:,} {noun(model, total)} matters"
-    named = first_few((entry.described for entry in chosen), MOST_NAMED)
+    named = first_few((visible(entry.described) for entry in chosen), MOST_NAMED)
     text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
     try:
         outcome = outcome_of(model)

@@ -125,7 +125,7 @@ def screen(
     marginal, rate = marginal_screen(engine, config, model, loss)
     score = marginal - np.log(len(config.bands))
     if usable.size > 1:
-        most = min(config.pair_variables, int(config.pair_share * engine.n))
+        most = min(config.pair_variables, max(int(config.pair_share * engine.n), 2))
         tried = usable[np.argsort(-score[usable], kind="stable")[:most]]
         pairs = np.full(score.shape, -np.inf)
         pairs[tried] = pair_screen(engine, tried, config, n_targets, model, loss)

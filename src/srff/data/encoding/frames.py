@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from srff._utils.arrays import to_host
+from srff._utils.arrays import HOW_TIMES, refuse_times, to_host
+from srff.data.encoding.number_texts import stray_text_error, stray_texts
 from srff.data.encoding.table_columns import (
     BOOLEAN,
     CATEGORY,
@@ -29,6 +30,8 @@ from srff.data.encoding.table_columns import (
 
 Levels = tuple[np.ndarray | None, ...]
 """For each column its levels, sorted and distinct, none of them missing; None for numbers."""
+
+ACCEPTED = "numbers, text, categories and booleans are accepted"
 
 UNSEEN = -1.0
 """The code of a level that the fit did not see."""
@@ -140,7 +143,9 @@ def categorical_mask(categorical: Any, n_columns: int, names: Sequence[str] | No
     accepted = "accepted: 'from_dtype', or a list of column names or indices, or a mask"
     if isinstance(categorical, str):
         raise ValueError(f"categorical_features={categorical!r} is unknown; {accepted}.")
-    given = np.asarray(categorical)
+    # One long name must not take its room for each of the others.
+    named = any(isinstance(item, str) for item in categorical)
+    given = np.asarray(categorical, dtype=object if named else None)
     if given.ndim != 1:
         raise ValueError(f"categorical_features has shape {given.shape}; {accepted}.")
     if given.dtype == bool:
@@ -220,7 +225,18 @@ def _levels_of(column: Column, asked: bool, name: str) -> np.ndarray | None:
         return None
     if kind == BOOLEAN:
         return np.array([False, True])
-    return ordered_levels(column.factorised()[1], name)
+    own, values = column.factorised()
+    if column.is_text and not asked:
+        _check_texts(own, values, name)
+    return ordered_levels(values, name)
+
+
+def _check_texts(own: np.ndarray, values: list[Any], name: str) -> None:
+    """Refuse texts that are numbers but for a few."""
+    strays = stray_texts(values, np.bincount(own[own >= 0], minlength=len(values)))
+    if strays is not None:
+        row = int(np.flatnonzero(np.append(strays, False)[own])[0])
+        raise stray_text_error(name, f"row {row}", values[own[row]])
 
 
 def _codes(column: Column, levels: np.ndarray, name: str) -> np.ndarray:
@@ -254,12 +270,24 @@ def as_numbers(column: Column, name: str) -> np.ndarray:
     return np.array([np.nan if v is None else float(v) for v in [*plain, None]])[own]
 
 
+def refuse_others(X: Any, what: str = "X") -> None:
+    """Refuse columns of a frame, or an array, that are neither numbers nor categories."""
+    if not is_frame(X):
+        refuse_times(X, what)
+        return
+    names = column_names(X)
+    for k, column in enumerate(columns_of(X)):
+        _check_kind(column.kind, label(k, names))
+
+
 def _check_kind(kind: str, name: str) -> None:
     if kind not in (NUMBER, BOOLEAN, CATEGORY):
-        raise ValueError(
-            f"{name[0].upper()}{name[1:]} holds {kind}; numbers, text, categories and booleans are "
-            "accepted. Make it one of these, or leave it out."
-        )
+        how = HOW_TIMES if _is_time(kind) else "Make it one of these, or leave it out."
+        raise ValueError(f"{name[0].upper()}{name[1:]} holds {kind}; {ACCEPTED}. {how}")
+
+
+def _is_time(kind: str) -> bool:
+    return any(word in kind.lower() for word in ("date", "time", "period", "duration"))
 
 
 def _from_dtype(categorical: Any) -> bool:
@@ -275,6 +303,7 @@ def _table(X: Any) -> Any:
     X = to_host(X)
     if issparse(X):
         raise TypeError("X is a sparse matrix; dense rows are needed, such as X.toarray().")
+    refuse_times(X, "X")
     if not isinstance(X, np.ndarray):
         array = np.asarray(X)
         # A list of lists of text and numbers must not become all text.

@@ -18,6 +18,9 @@ from sklearn.utils import check_random_state
 from srff.data.content import content_of
 from srff.data.split import key_multipliers
 
+MOST_EXPONENT = 300
+"""The exponent of two up to which targets are taken as they are: their squares are numbers."""
+
 
 def level_rows(codes: np.ndarray, n_levels: int) -> np.ndarray:
     """Rows of a table that has one for each level, for a missing one and for an unseen one."""
@@ -96,7 +99,10 @@ def target_columns(y: np.ndarray | None) -> np.ndarray:
     """What means are taken of: the targets, or the indicators of classes."""
     if y is None:
         raise ValueError("Categories are encoded by means of the target, and there is none.")
-    return np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    # Means are standardised later: another unit changes nothing, and squares do not overflow.
+    exponent = np.frexp(np.abs(targets).max(axis=0, initial=0.0))[1]
+    return np.ldexp(targets, np.where(np.abs(exponent) > MOST_EXPONENT, -exponent, 0))
 
 
 def fold_keys(coded: np.ndarray, targets: np.ndarray, random_state: Any) -> np.ndarray:

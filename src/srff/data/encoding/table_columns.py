@@ -22,6 +22,10 @@ class Column(Protocol):
     def kind(self) -> str:
         """``"number"``, ``"boolean"`` or ``"category"``; else the name of what is not accepted."""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a category by being text alone: nobody has called it one."""
+
     def numbers(self) -> np.ndarray:
         """The values as float64, missing ones as NaN."""
 
@@ -78,6 +82,11 @@ class ArrayColumn:
         """Numbers; text and objects are read value by value."""
         return NUMBER if self.values.dtype.kind in "biuf" else CATEGORY
 
+    @property
+    def is_text(self) -> bool:
+        """Never: a column of an array is a category only where it is asked for as one."""
+        return False
+
     def numbers(self) -> np.ndarray:
         """The values as float64."""
         return self.values.astype(np.float64)
@@ -114,6 +123,16 @@ class PandasColumn:
         if t.is_bool_dtype(dtype):
             return BOOLEAN
         return NUMBER if t.is_numeric_dtype(dtype) and dtype.kind != "c" else str(dtype)
+
+    @property
+    def is_text(self) -> bool:
+        """Text and objects; no categories, and no dictionary of pyarrow."""
+        import pandas as pd
+
+        dtype = self.series.dtype
+        if isinstance(dtype, pd.ArrowDtype):
+            return arrow_is_text(dtype.pyarrow_dtype)
+        return isinstance(dtype, pd.StringDtype) or dtype == np.dtype(object)
 
     def numbers(self) -> np.ndarray:
         """The values as float64, ``pd.NA`` and None as NaN."""
@@ -160,6 +179,13 @@ class PolarsColumn:
             return CATEGORY
         return NUMBER if dtype.is_numeric() or dtype == pl.Null else str(dtype)
 
+    @property
+    def is_text(self) -> bool:
+        """Strings and objects."""
+        import polars as pl
+
+        return self.series.dtype in (pl.String, pl.Object)
+
     def numbers(self) -> np.ndarray:
         """The values as float64, null as NaN."""
         import polars as pl
@@ -193,6 +219,11 @@ class ArrowColumn:
         """By the data type."""
         return arrow_kind(self.array.type)
 
+    @property
+    def is_text(self) -> bool:
+        """Strings, and no dictionary."""
+        return arrow_is_text(self.array.type)
+
     def numbers(self) -> np.ndarray:
         """The values as float64, null as NaN."""
         import pyarrow as pa
@@ -221,8 +252,15 @@ def arrow_kind(dtype: Any) -> str:
         return BOOLEAN
     if t.is_dictionary(dtype):
         return CATEGORY
-    texts = (t.is_string, t.is_large_string, t.is_string_view)
-    return CATEGORY if any(is_(dtype) for is_ in texts) else str(dtype)
+    return CATEGORY if arrow_is_text(dtype) else str(dtype)
+
+
+def arrow_is_text(dtype: Any) -> bool:
+    """Whether a pyarrow type is text."""
+    import pyarrow as pa
+
+    t = pa.types
+    return any(is_(dtype) for is_ in (t.is_string, t.is_large_string, t.is_string_view))
 
 
 def plain_value(value: Any) -> str | bool | int | float | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.arrays import to_host
+from srff.data.encoding.frames import refuse_others
 from srff.data.encoding.table_columns import CATEGORY, NUMBER, column_names, columns_of, is_frame
 from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Source
@@ -78,6 +79,8 @@ def _raw_pair(block: Any, number: int, shape: tuple[int, int] | None) -> tuple[A
         X = X if is_frame(X) else np.asarray(X)
     except (TypeError, ValueError) as error:
         raise ValueError(f"Block {number} is not a pair (X, y): {error}") from None
+    for what, part in (("X", X), ("y", y)):
+        refuse_others(part, f"{what} of block {number}")
     y = y.reshape(-1, 1) if y.ndim == 1 else y
     if len(X.shape) != 2 or y.ndim != 2 or X.shape[0] != y.shape[0]:
         raise ValueError(

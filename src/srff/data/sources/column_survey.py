@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from srff._utils.text import shown
+from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.batches import gaps_of, numbers
-from srff.data.sources.csv_file import is_number
 from srff.data.sources.table_file import TableError, TableFile, TextAmongNumbers
 from srff.data.sources.tables import Table, TableSource
 

@@ -7,13 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from srff._utils.text import shown
+from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
-from srff.data.sources.table_file import FilePiece, TableFile, TextAmongNumbers, readable
+from srff.data.sources.table_file import (
+    FilePiece,
+    TableError,
+    TableFile,
+    TextAmongNumbers,
+    readable,
+)
 
 DELIMITERS = ",;\t|"
 FIRST_BYTES = 2**16
-"""Bytes of a file that tell its delimiter."""
+"""Bytes of a file that tell its delimiter, if its first line is not longer."""
+
+BLOCK_BYTES, MOST_BLOCK_BYTES = 2**20, 2**30
+"""Bytes that are parsed at a time, and the most of them: a first line must be a fourth at most."""
 
 
 class CsvFile(TableFile):
@@ -29,7 +39,12 @@ class CsvFile(TableFile):
 
         super().__init__(path, label)
         with readable(label, "csv"):
-            self._delimiter = _delimiter(path)
+            line = _first_line(path)
+            self._delimiter = _delimiter(line.decode("utf-8", "replace"))
+            # pyarrow calls a file empty whose names do not fit a block, and rows may be longer.
+            self._block = max(BLOCK_BYTES, 4 * len(line))
+            if self._block > MOST_BLOCK_BYTES:
+                raise TableError(f"{label}: its first line has {len(line):,} bytes or more.")
             reader = self._opened(None, {})
             self.names = list(reader.schema.names)
             first: Any = next(reader, None)
@@ -92,7 +107,7 @@ class CsvFile(TableFile):
 
         return csv.open_csv(
             pa.input_stream(self.path),
-            read_options=csv.ReadOptions(use_threads=False),
+            read_options=csv.ReadOptions(use_threads=False, block_size=self._block),
             # An empty line is a missing value where there is only one column.
             parse_options=csv.ParseOptions(
                 delimiter=self._delimiter,
@@ -108,13 +123,23 @@ class CsvFile(TableFile):
         )
 
 
-def _delimiter(path: str) -> str:
-    """What parts the names in the first line."""
+def _first_line(path: str) -> bytes:
+    """The start of a file to the end of its first line, unless that is far too long."""
     import pyarrow as pa
 
+    start = b""
     with pa.input_stream(path) as stream:
-        start = stream.read(FIRST_BYTES).decode("utf-8", "replace")
-    line = re.sub(r'"[^"]*"', "", start.splitlines()[0] if start.strip() else "")
+        while b"\n" not in start and 4 * len(start) <= MOST_BLOCK_BYTES:
+            more = stream.read(max(FIRST_BYTES, len(start)))
+            if not more:
+                break
+            start += more
+    return start.partition(b"\n")[0]
+
+
+def _delimiter(line: str) -> str:
+    """What parts the names in the first line."""
+    line = re.sub(r'"[^"]*"', "", line.splitlines()[0] if line.strip() else "")
     return max(DELIMITERS, key=line.count)
 
 
@@ -122,15 +147,6 @@ def _example(column: Any) -> str:
     """The first value that is no number, as an error shows it; any if there is none."""
     texts = [value for value in column.to_pylist() if value is not None]
     return shown(next((text for text in texts if not is_number(text)), texts[0] if texts else ""))
-
-
-def is_number(value: Any) -> bool:
-    """Whether a text reads as a number."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _first_other(texts: Any, dtype: Any) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from srff._utils.arrays import refuse_times
 from srff._utils.threads import one_blas_thread
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.outcome import Outcome
@@ -17,6 +18,7 @@ from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Chunk, PieceWork, Reading, Result, Source, UncodedRows
 from srff.data.sources.dask_graph import gathered, on_partitions
 from srff.data.sources.facts import TableFacts
+from srff.data.sources.steady import Seen
 
 Partition = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Inputs, targets and weights of one partition."""
@@ -45,6 +47,7 @@ class DaskSource(Source):
         self.client = current_client()
         self._frame = hasattr(X, "columns")
         self._reading: Reading | None = None
+        self._seen: tuple[Seen, ...] | None = None
         if not (row_groups is None or isinstance(row_groups, str) or is_dask(row_groups)):
             raise ValueError("row_groups must be the name of a column, or a Dask collection.")
         named = [name for name in (*_names(y), weight, row_groups) if isinstance(name, str)]
@@ -150,6 +153,12 @@ class DaskSource(Source):
         groups = self._X[self._groups] if isinstance(self._groups, str) else self._groups
         return None if groups is None else np.asarray(groups.compute())
 
+    def steady(self, seen: tuple[Seen, ...]) -> DaskSource:
+        """The same partitions, compared with what the first pass saw by whoever reads them."""
+        source = copy.copy(self)
+        source._seen, source._all = seen, None
+        return source
+
     def partitions(self, columns: np.ndarray | None = None) -> list[Any]:
         """Each partition as a delayed :data:`Partition`, in all columns or in some."""
         if columns is not None:
@@ -189,23 +198,31 @@ class DaskSource(Source):
     def _delayed(self, columns: np.ndarray | None) -> list[Any]:
         from dask.delayed import delayed
 
-        if self._reading is None:
+        reading, work = self._reading, partition
+        if reading is None:
             self._refuse_text([*(self._inputs if self._frame else []), *_names(self._y)])
-            work: Any = delayed(partition, pure=False)
-            return [work(number, *arrays) for number, arrays in enumerate(self._arrays(columns))]
-        reading = self._reading
-        if columns is not None:
-            columns, reading = reading.take(columns)
-        shared = delayed(ReadPartition(reading), traverse=False, pure=False)
-        return [shared(number, *arrays) for number, arrays in enumerate(self._arrays(columns))]
+        else:
+            if columns is not None:
+                columns, reading = reading.take(columns)
+            work = ReadPartition(reading)
+        shared = delayed(work, traverse=False, pure=False)
+        made = [shared(number, *arrays) for number, arrays in enumerate(self._arrays(columns))]
+        if self._seen is None:
+            return made
+        if len(made) != len(self._seen):
+            raise ValueError(f"There are {len(made)} partitions; first {len(self._seen)}.")
+        same = delayed(same_partition, pure=False)
+        pairs = zip(made, self._seen, strict=True)
+        return [same(one, number, seen) for number, (one, seen) in enumerate(pairs)]
 
     def _arrays(self, columns: np.ndarray | None) -> Iterator[tuple[Any, ...]]:
-        """The delayed arrays, or names of columns, of each partition."""
-        X = self._X
+        """The delayed arrays, or names of columns, of each partition, and what a frame has."""
+        X, wanted = self._X, None
         if self._frame:
             inputs = self._inputs if columns is None else [self._inputs[i] for i in columns]
             weights = [self._weight] if isinstance(self._weight, str) else []
-            X = X[[*inputs, *_names(self._y), *weights]]
+            wanted = [*inputs, *_names(self._y), *weights]
+            X = X[wanted]
         elif columns is not None:
             X = X[:, columns]
         each = [_parts(X)]
@@ -215,7 +232,7 @@ class DaskSource(Source):
                 counts = f"X has {len(each[0])}, another has {len(parts)}"
                 raise ValueError(f"X, y and sample_weight have different partitions: {counts}.")
             each.append(parts)
-        return zip(*each, strict=True)
+        return zip(*each, [wanted] * len(each[0]), strict=True)
 
 
 def _names(y: Any) -> list[str]:
@@ -281,9 +298,38 @@ class PartitionWork(Generic[Result]):
             return self.work(piece.uncoded(), piece, number)
 
 
-def uncoded_partition(number: int, X: Any, y: Any, weight: Any) -> UncodedRows:
-    """One partition as it is; ``y`` and ``weight`` may be names of columns of ``X``."""
+def in_order(part: Any, number: int, columns: list[Any]) -> Any:
+    """A partition of a frame in the columns that the frame says it has."""
+    found = list(part.columns)
+    if found == columns:
+        return part
+    for name in columns:
+        if found.count(name) != 1:
+            raise ValueError(
+                f"{partition_name(number)} has {found.count(name) or 'no'} column {name!r}, though "
+                "the data frame's metadata has one."
+            )
+    return part[columns]
+
+
+def same_partition(rows: Partition, number: int, seen: Seen) -> Partition:
+    """A partition, if it is what the first pass saw."""
+    X, Y, weight = rows
+    for _ in seen.check([Chunk(X, Y, weight)], partition_name(number)):
+        pass
+    return rows
+
+
+def uncoded_partition(
+    number: int, X: Any, y: Any, weight: Any, columns: list[Any] | None = None
+) -> UncodedRows:
+    """One partition as it is; ``y`` and ``weight`` may be names of columns of ``X``.
+
+    ``columns`` are those of a frame, as its metadata says.
+    """
     name = partition_name(number)
+    if columns is not None:
+        X = in_order(X, number, columns)
     named = [n for n in (*_names(y), weight) if isinstance(n, str)]
     target = X[_names(y)] if _names(y) else y
     w = X[weight] if isinstance(weight, str) else weight
@@ -299,9 +345,11 @@ def uncoded_partition(number: int, X: Any, y: Any, weight: Any) -> UncodedRows:
     return UncodedRows(inputs, target, w)
 
 
-def partition(number: int, X: Any, y: Any, weight: Any) -> Partition:
+def partition(
+    number: int, X: Any, y: Any, weight: Any, columns: list[Any] | None = None
+) -> Partition:
     """One partition of numbers as arrays."""
-    name, rows = partition_name(number), uncoded_partition(number, X, y, weight)
+    name, rows = partition_name(number), uncoded_partition(number, X, y, weight, columns)
     inputs, target = _numbers(rows.X, name, "X"), _numbers(rows.y, name, _target_name(y))
     return inputs, target.astype(np.float64), rows.weight
 
@@ -312,9 +360,11 @@ class ReadPartition:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> Partition:
+    def __call__(
+        self, number: int, X: Any, y: Any, weight: Any, columns: list[Any] | None = None
+    ) -> Partition:
         """The arrays."""
-        rows = uncoded_partition(number, X, y, weight)
+        rows = uncoded_partition(number, X, y, weight, columns)
         chunk = self._reading(rows, frame_piece(rows, number), 0)
         return chunk.X, chunk.Y, chunk.weight
 
@@ -335,6 +385,7 @@ def _vector(values: Any, name: str, what: str) -> np.ndarray:
 def _numbers(values: Any, name: str, what: str) -> np.ndarray:
     """NumPy numbers of a partition; missing ones as NaN."""
     array = np.asarray(values)
+    refuse_times(array, f"{name}: {what}")
     if array.dtype in (np.float32, np.float64):
         return array
     try:

@@ -33,14 +33,19 @@ def expanded(paths: Any) -> list[str]:
         return [file for path in paths for file in expanded(path)]
     path = os.fspath(paths)
     if os.path.isdir(path):
-        files = [str(p) for p in Path(path).rglob("*") if p.is_file() and _is_table(p)]
+        files = [str(p) for p in Path(path).rglob("*") if _is_file(p) and _is_table(p)]
     elif glob.has_magic(path) and not os.path.exists(path):
-        files = [p for p in glob.glob(path, recursive=True) if os.path.isfile(p)]
+        files = [p for p in glob.glob(path, recursive=True) if _is_file(p)]
     else:
         files = [path]
     if not files:
         raise FileNotFoundError(f"{path}: there is no Parquet, CSV or Arrow file here.")
     return sorted(files)
+
+
+def _is_file(path: str | Path) -> bool:
+    """Whether this is a file, or a link to nothing: that is an error, not one file fewer."""
+    return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
 
 
 def _is_table(path: Path) -> bool:

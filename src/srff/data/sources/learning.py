@@ -17,6 +17,7 @@ from srff._utils import parameters
 from srff.data.encoding.frames import categorical_mask, ordered_levels
 from srff.data.encoding.learning import median
 from srff.data.encoding.level_means import LevelSums
+from srff.data.encoding.number_texts import stray_text_error, stray_texts
 from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Source
 from srff.data.sources.facts import TableFacts
@@ -72,7 +73,7 @@ def learn_facts(
     if not unknown and not classes and missing == "error":
         none = np.zeros(len(kinds), dtype=np.int64)
         return TableFacts(tuple(fixed), None, None, none, none.astype(float), (None,) * len(kinds))
-    wanted = _wanted(source, set(unknown), missing == "impute", classes)
+    wanted = _wanted(source, set(unknown), asked, missing == "impute", classes)
     work = partial(facts_of_piece, wanted=wanted)
     parts = source.over_pieces(work, wanted.columns, n_threads)
     found = _reduced(parts, wanted, source.weighted)
@@ -81,7 +82,9 @@ def learn_facts(
     return _facts(found, wanted, fixed)
 
 
-def _wanted(source: Source, unknown: set[int], impute: bool, classes: bool) -> FactsWanted:
+def _wanted(
+    source: Source, unknown: set[int], asked: np.ndarray, impute: bool, classes: bool
+) -> FactsWanted:
     """What has to be found: levels of the ``unknown`` columns, gaps of others."""
     kinds = source.kinds
     read = [
@@ -94,6 +97,7 @@ def _wanted(source: Source, unknown: set[int], impute: bool, classes: bool) -> F
         np.array(read, dtype=np.intp),
         tuple(i for i, k in enumerate(read) if k in unknown or kinds[k] == BOOLEAN),
         tuple(i for i, k in enumerate(read) if k not in unknown and kinds[k] == NUMBER),
+        tuple(i for i, k in enumerate(read) if k in unknown and not asked[k]),
         classes,
     )
 
@@ -123,6 +127,9 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
     for j, i in enumerate(wanted.categories):
         k, values = int(wanted.columns[i]), found.values[j]
         known = fixed[k]
+        word = found.words[j]
+        if word is not None and stray_texts(values, found.sums[j].weight[:-1]) is not None:
+            raise stray_text_error(wanted.label(i), word.where, word.value)
         if known is None:
             known = levels[k] = ordered_levels(values, wanted.label(i))
         rows = {level: row for row, level in enumerate(known.tolist())}

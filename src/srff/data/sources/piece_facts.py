@@ -10,6 +10,7 @@ import numpy as np
 
 from srff.data.encoding.frames import as_numbers, coded, label
 from srff.data.encoding.level_means import LevelSums, level_sums
+from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import columns_of, plain_value
 from srff.data.sources.base import BadValue, Chunk, UncodedRows, checked, refuse_nothing
 from srff.data.split import highest, key_multipliers, row_keys
@@ -37,6 +38,8 @@ class FactsWanted:
     columns: np.ndarray
     categories: tuple[int, ...]
     numbers: tuple[int, ...]
+    texts: tuple[int, ...]
+    """Categories that nobody has named as such."""
     classes: bool
 
     def label(self, position: int) -> str:
@@ -59,6 +62,14 @@ class MedianSample:
 
 
 @dataclass(frozen=True)
+class Word:
+    """A text that is no number, and where it is."""
+
+    where: str
+    value: Any
+
+
+@dataclass(frozen=True)
 class PieceFacts:
     """What some rows tell: see :class:`~srff.data.sources.facts.TableFacts`.
 
@@ -74,6 +85,8 @@ class PieceFacts:
     class_weight: np.ndarray
     sample: MedianSample
     weights: WeightFacts
+    words: tuple[Word | None, ...]
+    """The first text of each category that is no number, where it is text."""
 
 
 def facts_of_piece(
@@ -136,7 +149,22 @@ def _of_rows(
         class_weight,
         _sample(X, weight, number, first),
         WeightFacts.of(weight),
+        tuple(
+            _first_word(*factors[j], piece, first)
+            if i in wanted.texts and columns[i].is_text
+            else None
+            for j, i in enumerate(wanted.categories)
+        ),
     )
+
+
+def _first_word(own: np.ndarray, values: list[Any], piece: Any, first: int) -> Word | None:
+    """The first text of a column that is no number."""
+    words = np.array([not is_number(value) for value in [*values, 0.0]])  # the last: missing
+    rows = np.flatnonzero(words[own])
+    if not rows.size:
+        return None
+    return Word(f"{piece.name}, row {first + int(rows[0])},", values[own[rows[0]]])
 
 
 def _targets(y: Any, wanted: FactsWanted) -> tuple[list[Any], np.ndarray]:
@@ -207,6 +235,7 @@ def merged_facts(a: PieceFacts, b: PieceFacts, wanted: FactsWanted, most: int) -
         class_weight,
         sample.most(most),
         a.weights.plus(b.weights),
+        tuple(here or there for here, there in zip(a.words, b.words, strict=True)),
     )
 
 

@@ -32,6 +32,11 @@ CLASS_TYPES = (
 """Types of the array of classes; its texts are ``str`` or ``object``."""
 
 
+MOST_ROOM, LEAST_ROOM = 64, 2**20
+"""Bytes for each letter of the classes, or bytes in all, up to which their texts are in an array of
+NumPy's own, as they were; else in one of objects."""
+
+
 @dataclass(frozen=True)
 class ColumnLevels:
     """The levels of each column, None for one of numbers; or None if all are numbers."""
@@ -69,6 +74,8 @@ class Classes:
         text = labels.dtype == object
         if text != (kind in ("str", "object")):
             raise Refused(f"{name} are not of the type {kind}")
+        if kind == "str" and _too_wide(labels):
+            kind = "object"
         with np.errstate(all="ignore"):
             array = labels.astype(kind)
         # A narrower type may not hold them, and NumPy's texts have no zeros at their end.
@@ -79,6 +86,12 @@ class Classes:
         if array.size > 2:
             stored.sizes["outputs"] = array.size
         return array
+
+
+def _too_wide(texts: np.ndarray) -> bool:
+    """Whether an array in which all texts take the room of the longest is far larger than they."""
+    lengths = [len(text) for text in texts]
+    return 4 * max(lengths) * len(lengths) > max(MOST_ROOM * sum(lengths), LEAST_ROOM)
 
 
 def _plain_labels(name: str, array: np.ndarray) -> np.ndarray:

@@ -157,8 +157,7 @@ def _check_together(model: Any) -> None:
     if model.encoding_ is not None and columns.size:
         _check_near(inputs, model.encoding_.take(columns))
     dtype, limit = model.block_dtype_, parse_memory(model.memory_limit)
-    with np.errstate(over="ignore"):
-        _check_bounded("coef_", model.coef_.astype(dtype))
+    _check_bounded("coef_", model.coef_)
     try:
         BlockPlan.choose(1, columns.size, components, dtype, memory_limit=limit, squares=False)
     except ValueError as error:
@@ -217,8 +216,8 @@ def _check_near(inputs: Any, encoding: Encoding) -> None:
 def _check_bounded(name: str, coefficients: np.ndarray) -> None:
     """Refuse coefficients of bounded functions whose sum may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(np.abs(coefficients).sum(dtype=coefficients.dtype))
-    if not total <= min(FINITE, float(np.finfo(coefficients.dtype).max)):
+        total = float(np.abs(coefficients).sum())
+    if not total <= FINITE:
         raise Refused(f"{name} has numbers that are too large")
 
 

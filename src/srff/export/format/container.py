@@ -29,10 +29,6 @@ gets the next number."""
 LARGEST_HEADER = 2**20
 """Bytes of the longest header: all that grows with the data is in tensors."""
 
-LONGEST = 2**40
-"""Most entries along a dimension: a tensor without entries may say any number, and NumPy refuses
-those whose product would not fit."""
-
 DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
@@ -134,7 +130,7 @@ def _layout(header: bytes, size: int) -> tuple[dict[str, Any], dict[str, Place]]
     places: dict[str, Place] = {}
     end = 0
     for name, entry in entries.items():
-        places[name] = _place(f"the tensor {quoted(name)}", entry, end)
+        places[name] = _place(f"the tensor {quoted(name)}", entry, end, size)
         end = places[name].end
     if end != size:
         raise Refused(f"it is cut off or damaged: {end} bytes of tensors, {size} of them there")
@@ -155,14 +151,18 @@ def _check_format(metadata: Mapping[str, Any]) -> None:
         )
 
 
-def _place(what: str, entry: Any, begin: int) -> Place:
-    """The place of a tensor that starts where the last one ended."""
+def _place(what: str, entry: Any, begin: int, size: int) -> Place:
+    """The place of a tensor that starts where the last one ended.
+
+    One without entries could say any number for its other side; but what a model has so many of is
+    in some tensor, so that no side is longer than the ``size`` of all.
+    """
     entry = mapping(what, entry)
     check_keys(what, entry, {"dtype", "shape", "data_offsets"})
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not (isinstance(code, str) and code in DTYPES):
         raise Refused(f"{what} has the type {quoted(code)}; accepted are {', '.join(DTYPES)}")
-    if not (_integers(shape) and len(shape) <= 2 and all(0 <= n <= LONGEST for n in shape)):
+    if not (_integers(shape) and len(shape) <= 2 and all(0 <= n <= size for n in shape)):
         raise Refused(f"{what} has the shape {quoted(shape)}")
     end = begin + math.prod(shape) * DTYPES[code].itemsize
     if not (_integers(offsets) and offsets == [begin, end]):
