@@ -68,10 +68,6 @@ class Config:
     gain more than more iterations (SE1 50,000 rows, 300 frequencies: 0.172, with three times the
     iterations 0.163; with 1,000 frequencies 0.151 to 0.154)."""
 
-    search_iter: int = 20
-    """Iterations of a descent of the search: a third fewer than of the last model, a fifth of the
-    time, and the same variables (14 problems: exactly in 13, with 30 in 12)."""
-
     tol: float = 1e-5
     """The relative decrease that ends it: validation rows tell a hundredth apart at best."""
 

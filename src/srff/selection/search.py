@@ -139,9 +139,8 @@ class Search:
 
     @property
     def effort(self) -> Effort:
-        """How long descents of the search are."""
-        effort = self.request.effort
-        return replace(effort, max_iter=min(effort.max_iter, self.config.search_iter))
+        """How long descents are."""
+        return self.request.effort
 
     @property
     def n_components(self) -> int:
