@@ -26,8 +26,6 @@ class Judge:
         self._folds, self._config = folds, folds[0].config
         self._quadratic = folds[0].problem.loss is folds[0].problem.search_loss
         self._solved: dict[int, tuple[Panel, Panel]] = {}
-        self.lines_alone = False
-        """Whether, of few rows, the last choice was among straight lines: the lasso has chosen."""
 
     def with_own_loss(self, panel: Panel) -> Panel:
         """The panel with the problem's loss."""
@@ -126,11 +124,10 @@ class Judge:
         Among many kinds of curves some fit few rows by chance; among lines fewer do.
         """
         lines = [p for p in panels if all(c.kind in ("linear", "mean") for c in p.each)]
-        if self._folds[0].problem.n_rows >= self._config.keep_rows or not lines:
+        if self._folds[0].problem.n_rows >= self._config.curve_rows or not lines:
             return panels
-        level = self._config.curve_level
-        self.lines_alone = not self.worse(self.best(lines), self.best(panels), level)
-        return lines if self.lines_alone else panels
+        clearly = self.worse(self.best(lines), self.best(panels), self._config.curve_level)
+        return panels if clearly else lines
 
     def expected(self, panels: Sequence[Panel], chosen: Panel) -> tuple[float, float]:
         """The mean loss on new rows of what is chosen among panels in this way; its standard error.

@@ -172,7 +172,7 @@ class Config:
     """Level of the paired test by which a variable must be missed to be kept: the usual one, the
     chance that one test keeps a variable for nothing."""
 
-    keep_rows: int = 1000
+    keep_rows: int = 500
     """With fewer rows the level of ``keep="auto"`` is higher in proportion: few rows show little,
     and what they do not show is no reason to drop (leukemia, 50 rows, log loss: 0.19 with a level
     of one half, 0.47 with 0.05)."""
@@ -180,9 +180,12 @@ class Config:
     keep_most: float = 0.5
     """The highest such level: what is rather missed than not."""
 
+    curve_rows: int = 1000
+    """With fewer rows curves must be clearly better than straight lines: among many kinds of curves
+    some fit few rows by chance."""
+
     curve_level: float = 0.05
-    """Level at which, of fewer rows than ``keep_rows``, curves must be better than straight lines:
-    with many kinds of curves some fit few rows by chance."""
+    """The level of that."""
 
     mean_level: float = 0.05
     """Level of the test that anything is kept at all: the chance that pure noise keeps a variable,

@@ -1,19 +1,21 @@
 """The default fit as one story: starts, elimination, which variables are kept, the last model.
 
-1. *Starts.*  All variables with even scales (a metric for up to 128 of them, scales for any
-   number), at a few budgets; the variables that a screen of low orders finds; the scales of a
-   projected descent on the simplex where there are many variables.  Inputs standardised and, where
-   some are far from normal, as normal scores.
-2. *Elimination* from the best start of each family, on at most 10,000 rows.
-3. *Which variables are kept.*  The smallest candidate that is not significantly worse than the
-   best, by a paired test of the loss on the validation rows; then one variable at a time by the
-   same test.
-   What the residuals still depend on may come back.  No variable is kept if the candidate is not
-   significantly better than the best constant.
-4. *The last model* on the variables that are left: several kinds compete.
+Up to some thousand rows all steps but the last run in several folds, each without its own rows, and
+choices are made on the losses of all rows held out.
 
-What a step needs is in the files beside this one: ``starts`` and ``race``; ``eliminate``;
-``compare`` and ``grow``; ``final``.  Every constant is in :mod:`srff.selection.config`.
+1. *Starts.*  All variables with even scales (a metric for up to 128 of them, scales for more); the
+   variables that a screen of low orders finds; the scales of a projected descent on the simplex
+   where there are many variables.  Inputs standardised and, where some are far from normal, as
+   normal scores.
+2. *Elimination* from the best start of each family, on at most 10,000 rows; and straight lines.
+3. *Which variables are kept.*  The smallest panel of candidates that is not significantly worse
+   than the best, by a paired test of the losses; then one variable at a time by the same test.
+   What the residuals still depend on may come back.  No variable is kept if chance does as well.
+4. *The last model* on the variables that most folds chose: several kinds compete.
+
+What a step needs is in the files beside this one: ``starts`` and ``race``; ``eliminate`` and
+``linear``; ``compare`` and ``grow``; ``elect`` and ``final``; ``panel`` and ``lines`` for all.
+Every constant is in :mod:`srff.selection.config`.
 """
 
 from __future__ import annotations
@@ -168,7 +170,9 @@ def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
     """
     config = folds[0].config
     current = judge.smallest(panels)
-    while 1 < (size := size_of(folds, current)) <= config.thinned and not judge.lines_alone:
+    if folds[0].keep_level >= config.keep_most:
+        return current  # what is rather missed than not: one by one that would fit the rows
+    while 1 < (size := size_of(folds, current)) <= config.thinned:
         for weak in range(min(config.thinning_tries, size)):
             each = in_each(folds, current, partial(_less_one, size=size, weak=weak))
             smaller = run([Line(folds, tuple(each))])[0].best
