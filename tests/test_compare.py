@@ -1,6 +1,8 @@
-"""Which of two candidates is better: the paired test, and the judge of the problem's own loss."""
+"""Which of two panels is better: paired tests, chance, the error on new rows, the own loss."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +13,11 @@ from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic
 from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Scales
-from srff.selection.compare import Judge, significantly_worse
+from srff.selection.compare import Judge
 from srff.selection.config import CONFIG
+from srff.selection.panel import nothing, panel_of
 
-LEVEL, FEWEST = CONFIG.keep_level, CONFIG.fewest_rows
+ALWAYS_5_PERCENT = replace(CONFIG, keep_rows=1, curve_rows=1)
 
 
 def made(ring, loss=SQUARED):
@@ -52,22 +55,25 @@ def on_columns(problem, columns):
     return validated(model, problem.validation)
 
 
-def worse(problem, first, second, level=LEVEL):
-    return significantly_worse(problem.validation, first, second, level, FEWEST)
+def judge_of(*problems, config=ALWAYS_5_PERCENT, **request):
+    """The judge of some folds, and what makes a panel of candidates."""
+    folds = tuple(search_of(problem, config=config, **request) for problem in problems)
+    return Judge(folds), lambda *each: panel_of(folds, each)
 
 
 def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
-    full, part, idle = (on_columns(problem, c) for c in ([0, 1], [0], [4]))
-    mean = constant_candidate("standard", problem.validation, SQUARED, np.zeros(1))
-    assert worse(problem, part, full)
-    assert not worse(problem, full, part)
-    assert not worse(problem, full, full)
-    assert worse(problem, mean, full, 1e-6)
-    assert not worse(problem, mean, idle, 1e-6)
+    judge, panel = judge_of(problem)
+    full, part, idle = (panel(on_columns(problem, c)) for c in ([0, 1], [0], [4]))
+    mean = panel(constant_candidate("standard", problem.validation, SQUARED, np.zeros(1)))
+    assert judge.worse(part, full)
+    assert not judge.worse(full, part)
+    assert not judge.worse(full, full)
+    assert judge.worse(mean, full, 1e-6)
+    assert not judge.worse(mean, idle, 1e-6)
 
 
 class Rows:
-    """Validation rows on which two models differ by so many standard errors."""
+    """Rows held out on which two models differ by so many standard errors."""
 
     def __init__(self, *differences, n=100.0):
         self.n, self._differences = n, np.array(differences)
@@ -76,40 +82,127 @@ class Rows:
         return self._differences, np.ones(2)
 
 
-MODEL = Candidate(
-    "blend",
-    "standard",
-    np.array([0]),
-    (Member(np.ones((1, 2)), np.zeros(2), 0.1, np.ones((2, 1)), np.zeros(1)),),
-    SQUARED,
-)
+def model(error=1.0):
+    member = Member(np.ones((1, 2)), np.zeros(2), 0.1, np.ones((2, 1)), np.zeros(1))
+    return Candidate("blend", "standard", np.array([0]), (member,), SQUARED, error)
+
+
+def judged(problem, monkeypatch, *rows):
+    """Whether a first panel is worse than a second on folds of these rows."""
+    searches = [search_of(problem, config=ALWAYS_5_PERCENT) for _ in rows]
+    by_search = {id(search): each for search, each in zip(searches, rows, strict=True)}
+    kind = type(searches[0])
+    monkeypatch.setattr(kind, "validation", property(lambda self: by_search[id(self)]))
+    folds = tuple(searches)
+    first, second = (panel_of(folds, [model() for _ in folds]) for _ in range(2))
+    return Judge(folds).worse(first, second)
 
 
 @pytest.mark.parametrize(
     ("squared", "absolute", "expected"),
     [(1.9, 1.9, False), (2.05, 0, True), (0, 2.05, True), (-9, 1.9, False), (0, 0, False)],
 )
-def test_either_error_may_show_it_beyond_two_standard_errors(squared, absolute, expected):
-    rows = Rows(squared, absolute)
-    assert significantly_worse(rows, MODEL, MODEL, LEVEL, FEWEST) is expected
+def test_either_error_may_show_it_beyond_two_standard_errors(
+    problem, monkeypatch, squared, absolute, expected
+):
+    assert judged(problem, monkeypatch, Rows(squared, absolute)) is expected
 
 
-def test_nothing_is_significant_on_too_few_rows():
-    assert significantly_worse(Rows(99, 99, n=5.0), MODEL, MODEL, LEVEL, FEWEST)
-    assert not significantly_worse(Rows(99, 99, n=4.0), MODEL, MODEL, LEVEL, FEWEST)
+def test_what_each_fold_shows_a_little_all_show_together(problem, monkeypatch):
+    rows = [Rows(1.2, 0.0)] * 5
+    assert not judged(problem, monkeypatch, rows[0])
+    assert judged(problem, monkeypatch, *rows)
+    assert not judged(problem, monkeypatch, Rows(1.2, 0.0), Rows(-1.2, 0.0))
+
+
+def test_nothing_is_significant_on_too_few_rows(problem, monkeypatch):
+    assert judged(problem, monkeypatch, Rows(99, 99, n=5.0))
+    assert not judged(problem, monkeypatch, Rows(99, 99, n=4.0))
 
 
 @pytest.mark.parametrize("loss", [SQUARED, Logistic()], ids=["squared", "logistic"])
 def test_the_judge_takes_the_smallest_model_that_is_not_worse_by_the_problems_loss(ring, loss):
     with made(ring, loss) as problem:
-        judge = Judge(search_of(problem))
-        candidates = [on_columns(problem, c) for c in ([0], [0, 1], [0, 1, 2, 3], [4])]
-        assert judge.smallest(candidates) is candidates[1]
-        assert judge.worse(candidates[0], candidates[1])
-        own = judge.with_own_loss(candidates[1])
-        assert own.loss is problem.loss
-        assert (own is candidates[1]) == (loss is SQUARED)
-        assert judge.with_own_loss(candidates[1]) is own
-        error = problem.validation.loss(problem.loss, own.expansion())
-        assert judge.error(candidates[1]) == pytest.approx(error)
-        assert judge.best(candidates) is min(candidates, key=judge.error)
+        judge, panel = judge_of(problem)
+        panels = [panel(on_columns(problem, c)) for c in ([0], [0, 1], [0, 1, 2, 3], [4])]
+        assert judge.smallest(panels) is panels[1]
+        assert judge.worse(panels[0], panels[1])
+        own = judge.with_own_loss(panels[1])
+        assert own.each[0].loss is problem.loss
+        assert (own.each[0] is panels[1].each[0]) == (loss is SQUARED)
+        assert judge.with_own_loss(panels[1]) is own
+        error = problem.validation.loss(problem.loss, own.each[0].expansion())
+        assert judge.error(panels[1]) == pytest.approx(error)
+        assert judge.best(panels) is min(panels, key=judge.error)
+
+
+def test_with_few_rows_lines_stand_unless_curves_are_clearly_better(problem):
+    judge, panel = judge_of(problem, config=replace(CONFIG, keep_rows=1))
+    curve, idle = panel(on_columns(problem, [0, 1])), panel(on_columns(problem, [4]))
+    line = panel(replace(idle.each[0], kind="linear"))
+    assert judge.smallest([curve, line]) is curve
+    close = panel(replace(curve.each[0], kind="linear", columns=np.array([0, 1])))
+    assert judge.smallest([curve, close]) is close
+    many, panel = judge_of(problem)
+    assert many.smallest([panel(curve.each[0]), panel(close.each[0])]).each[0].kind == "scales"
+
+
+@pytest.mark.parametrize(("keep", "level"), [("auto", 1 / 12), ("fewest", 0.05), ("best", 1.0)])
+def test_the_level_of_keeping_a_variable_rises_as_rows_get_fewer(problem, keep, level):
+    search = search_of(problem, keep=keep)  # 300 rows
+    assert search.keep_level == pytest.approx(level)
+    few = replace(search, problem=replace(problem, n_rows=20))
+    assert few.keep_level == {"auto": CONFIG.keep_most, "fewest": 0.05, "best": 1.0}[keep]
+
+
+def test_chance_is_told_from_what_depends_on_the_inputs(ring):
+    X, y = ring
+    with made(ring) as true, made((X, y[np.random.RandomState(1).permutation(300)])) as noise:
+        p = {}
+        for name, problem in (("true", true), ("noise", noise)):
+            judge, panel = judge_of(problem)
+            p[name] = judge.chance([panel(on_columns(problem, c)) for c in ([0, 1], [4], [2, 3])])
+    assert p["true"] == 1 / (1 + CONFIG.shuffles)
+    assert p["noise"] > 0.05
+
+
+def test_the_p_value_of_chance_is_uniform_for_rare_classes():
+    rng = np.random.RandomState(0)
+    p = []
+    for _ in range(60):
+        rows = rng.standard_normal((80, 5)), (rng.permutation(80) < 6).astype(float)
+        with made(rows) as problem:
+            judge, panel = judge_of(problem, config=replace(CONFIG, shuffles=39))
+            p.append(judge.chance([panel(on_columns(problem, c)) for c in ([0], [1, 2], [3])]))
+    p = np.array(p)
+    assert np.mean(p <= 0.05) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 60)
+    assert 0.3 < np.mean(p <= 0.5) < 0.7
+
+
+def test_the_error_on_new_rows_is_not_the_lowest_of_many(problem):
+    """Of panels that differ by chance alone the error of any is the error to expect."""
+    rng = np.random.RandomState(0)
+    folds = tuple(search_of(problem) for _ in range(5))
+    judge = Judge(folds)
+    candidate = on_columns(problem, [0, 1])
+    errors = rng.uniform(0.5, 1.5, (400, 5))
+    panels = [
+        panel_of(folds, [replace(candidate, validation_error=e) for e in row]) for row in errors
+    ]
+    best = judge.best(panels)
+    mean, error = judge.expected(panels, best)
+    assert best.error < 0.7
+    assert 0.75 < mean < 1.25
+    assert error > 0
+
+
+def test_without_folds_the_error_on_new_rows_is_that_of_the_chosen_panel(problem):
+    judge, panel = judge_of(problem)
+    chosen = panel(on_columns(problem, [0, 1]))
+    mean, error = judge.expected([chosen, panel(on_columns(problem, [4]))], chosen)
+    assert mean == pytest.approx(chosen.error)
+    expansion = chosen.each[0].expansion()
+    squares = problem.validation.loss_squares(SQUARED, expansion)
+    n = problem.validation.n
+    assert error == pytest.approx(np.sqrt((squares - mean**2) / (n - 1)))
+    assert judge.expected([panel(nothing(search_of(problem)))], chosen)[0] > 0

@@ -16,12 +16,12 @@ from srff.core.losses import SQUARED
 from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Metric, Scales
 from srff.selection.blend import mean_of
-from srff.selection.compare import Judge
 from srff.selection.config import CONFIG
 from srff.selection.descents import Start, continue_with_more_rows, descend_penalties
 from srff.selection.draws import square_metric
 from srff.selection.eliminate import behind, eliminate, hopeless, importance
 from srff.selection.final import last_models
+from srff.selection.panel import panel_of
 from srff.selection.starts import first_alphas
 
 
@@ -115,10 +115,16 @@ def test_a_descent_down_the_penalties_gives_up_when_the_error_has_risen(search, 
     assert next(errors) == 0.1  # the last alpha was not tried
 
 
+def eliminated(search, first):
+    """The candidates of the only fold."""
+    panels = eliminate((search,), [panel_of((search,), [first])])
+    return [panel.each[0] for panel in panels]
+
+
 def test_elimination_gives_a_model_of_each_size(problem, first, monkeypatch):
     search = search_of(problem, config=replace(CONFIG, one_by_one=6))
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda search, models: False)
-    models = eliminate(search, [first])
+    models = eliminated(search, first)
     assert [m.columns.size for m in models] == [10, 7, 5, 4, 3, 2, 1]  # a third at a time
     for larger, smaller in pairwise(models):
         assert set(smaller.columns) < set(larger.columns)
@@ -130,7 +136,7 @@ def test_elimination_gives_a_model_of_each_size(problem, first, monkeypatch):
 def test_elimination_stops_when_it_is_hopeless_and_holds_a_given_alpha(problem, first, monkeypatch):
     stop = "srff.selection.eliminate.hopeless"
     monkeypatch.setattr(stop, lambda search, models: len(models) == 3)
-    models = eliminate(search_of(problem, alpha=first.alpha), [first])
+    models = eliminated(search_of(problem, alpha=first.alpha), first)
     assert [m.columns.size for m in models] == [10, 9, 8]
     assert {m.alpha for m in models} == {first.alpha}
 
@@ -138,13 +144,14 @@ def test_elimination_stops_when_it_is_hopeless_and_holds_a_given_alpha(problem, 
 def test_a_size_that_is_asked_for_is_reached_hopeless_or_not(problem, first, monkeypatch):
     monkeypatch.setattr("srff.selection.eliminate.hopeless", lambda search, models: True)
     for size in (4, 1):
-        models = eliminate(search_of(problem, n_variables=size), [first])
+        models = eliminated(search_of(problem, n_variables=size), first)
         assert models[-1].columns.size == size
 
 
 def test_errors_far_above_the_best_are_hopeless(search, first):
     def after(*errors):
-        return hopeless(search, [replace(first, validation_error=e) for e in errors])
+        each = [replace(first, validation_error=e) for e in errors]
+        return hopeless(search, [panel_of((search,), [candidate]) for candidate in each])
 
     assert not after(1.0)
     assert not after(1.0, 1.1)
@@ -156,14 +163,15 @@ def test_errors_far_above_the_best_are_hopeless(search, first):
 
 def test_an_elimination_ends_when_smaller_rivals_are_clearly_better(search, first):
     def of(size, error):
-        return replace(first, columns=np.arange(size), validation_error=error)
+        candidate = replace(first, columns=np.arange(size), validation_error=error)
+        return panel_of((search,), [candidate])
 
     models = [of(size, 2.0) for size in (10, 7, 5, 4)]
-    assert not behind(search, models, [])
-    assert behind(search, models, [of(4, 1.0)])
-    assert not behind(search, models, [of(5, 1.0)])  # nothing as small as the last was better
-    assert not behind(search, models, [of(3, 1.9)])  # not clearly
-    assert not behind(search, models[:1], [of(3, 1.0)])  # too early to tell
+    assert not behind((search,), models, [])
+    assert behind((search,), models, [of(4, 1.0)])
+    assert not behind((search,), models, [of(5, 1.0)])  # nothing as small as the last was better
+    assert not behind((search,), models, [of(3, 1.9)])  # not clearly
+    assert not behind((search,), models[:1], [of(3, 1.0)])  # too early to tell
 
 
 def test_a_model_grows_on_more_rows_from_where_it_stands(problem, chosen):
@@ -195,7 +203,7 @@ def last(problem, chosen, report=lambda progress: None, **request):
     config = replace(CONFIG, wide_first=64)
     request = {"wide_features": 128} | request
     search = search_of(fresh, report=report, config=config, **request)
-    return last_models(search, Judge(search), chosen)
+    return last_models(search, chosen, chosen.validation_error)
 
 
 def test_all_kinds_compete_and_none_reads_other_columns(problem, search, chosen):

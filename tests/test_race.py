@@ -1,4 +1,4 @@
-"""The race between starts, and the penalty that validates best at given frequencies."""
+"""The race between starts in all folds, and the penalty that validates best."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from srff.core.coefficients import training_loss
 from srff.core.kernels import Gaussian
 from srff.core.losses import Poisson
 from srff.core.parametrisations import Metric
-from srff.selection import race as module
+from srff.selection import lines
 from srff.selection.config import CONFIG
 from srff.selection.descents import Start
 from srff.selection.penalty import best_penalty
-from srff.selection.race import Runner, race
+from srff.selection.race import race
 
 
 @pytest.fixture(scope="module")
@@ -35,39 +35,62 @@ def _start(problem, factor=1.0):
     return Start("metric", np.arange(6), point, problem.at_constant(), "metric")
 
 
-def test_all_starts_run_until_their_error_rises_or_they_are_far_behind(problem, monkeypatch):
+def test_all_lines_run_until_their_error_rises_or_they_are_far_behind(problem, monkeypatch):
     errors = {"good": [1.0, 0.5, 0.2], "risen": [0.9, 0.95], "behind": [1.2, 0.9]}
     tried = {name: [] for name in errors}
 
-    def descend_penalties(search, start, alphas, loss):
+    def descend_penalties(search, start, alphas, loss, effort):
         (alpha,) = alphas
         tried[start.family].append(alpha)
         error = errors[start.family][len(tried[start.family]) - 1]
         return replace(candidate, validation_error=error)
 
-    search = search_of(problem, config=replace(CONFIG, runner_error=1.5))
-    real = module.descend_penalties
-    candidate = real(search, _start(problem), np.array([0.1]), problem.search_loss)
-    monkeypatch.setattr(module, "descend_penalties", descend_penalties)
-    starts = [replace(_start(problem), family=name) for name in errors]
-    monkeypatch.setattr(module, "starts", lambda search: starts)
-    monkeypatch.setattr(module, "first_alphas", lambda *_: np.array([1.0, 0.1, 0.01]))
-    runners = race([search])
-    assert [r.start.family for r in runners] == list(errors)
-    assert [r.best.validation_error for r in runners] == [0.2, 0.9, 0.9]
+    search = search_of(problem)
+    candidate = lines.descend_penalties(search, _start(problem), np.array([0.1]), problem.loss)
+    monkeypatch.setattr(lines, "descend_penalties", descend_penalties)
+    alphas = np.array([1.0, 0.1, 0.01])
+    begun = [
+        lines.Line((search,), (lines.Descent(replace(_start(problem), family=name), alphas),))
+        for name in errors
+    ]
+    ended = lines.run(begun, limit=1.5)
+    assert [line.best.error for line in ended] == [0.2, 0.9, 0.9]
     assert tried == {"good": [1.0, 0.1, 0.01], "risen": [1.0, 0.1], "behind": [1.0, 0.1]}
     assert len(search.log.candidates) == 7
 
 
-def test_a_runner_goes_on_from_where_it_ended(problem):
+def test_folds_go_down_the_same_penalties_and_a_candidate_that_is_given_stays(problem):
     search = search_of(problem)
-    runner = Runner(search, _start(problem), np.array([1e-1, 1e-3]))
-    first = runner.descend()
-    further = runner.after(first)
-    assert further.best is first
-    assert further.alphas.tolist() == [1e-3]
-    np.testing.assert_array_equal(further.start.point.W, first.point.W)
-    assert further.after(further.descend()).out().alphas.size == 0
+    folds = (search, search)
+    alphas = np.array([1e-1, 1e-3])
+    stays = lines.Descent(_start(problem), alphas).at(0, search, search.effort)
+    (line,) = lines.run([lines.Line(folds, (lines.Descent(_start(problem), alphas), stays))])
+    assert [panel.each[0].alpha for panel in line.made] == alphas[: len(line.made)].tolist()
+    assert all(panel.each[1] is stays for panel in line.made)
+    both = [c.validation_error for c in line.best.each]
+    assert line.best.error == pytest.approx(np.mean(both))
+    assert line.made[line.number] is line.best
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_with_many_rows_the_first_fold_runs_the_race_and_the_others_follow(leads):
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-2, 2, (300, 6))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(0, 0.2, 300)
+    config = replace(CONFIG, lead_rows=200 if leads else 400, families=("metric", "scales"))
+    with prepare(
+        X, y[:, None], None, rng, kernel=Gaussian(), n_components=30, budget=None, validation=3
+    ) as p:
+        searches = tuple(search_of(fold, config=config) for fold in p.folds)
+        folds, firsts = race([searches])
+    assert folds is searches
+    assert 1 <= len(firsts) <= 2
+    assert all(len(panel.each) == 3 for panel in firsts)
+    assert all(c.columns.tolist() == list(range(6)) for panel in firsts for c in panel.each)
+    # Whether the error that was told of a line is that of the first fold alone.
+    told = {c.validation_error for c in searches[0].log.candidates}
+    assert all((panel.each[0].validation_error in told) is leads for panel in firsts)
+    assert all((panel.error in told) is not leads for panel in firsts)
 
 
 def test_the_best_penalty_is_the_one_of_the_lowest_validation_error(problem):

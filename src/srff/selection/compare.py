@@ -9,7 +9,15 @@ import numpy as np
 from scipy import stats
 
 from srff.core.candidate import Candidate, constant_candidate
-from srff.selection.panel import Folds, Panel, best_panel, in_each, panel_of, size_of
+from srff.selection.panel import (
+    Folds,
+    Panel,
+    Untouched,
+    best_panel,
+    in_each,
+    panel_of,
+    size_of,
+)
 from srff.selection.penalty import at_penalties
 from srff.selection.search import Search
 
@@ -150,26 +158,27 @@ class Judge:
         variance = max(float(np.average(squares, weights=n)) - mine.error**2, 0.0)
         return float(mean), float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
 
-    def chance(self, panels: Sequence[Panel]) -> float:
-        """The p-value of the panels where nothing depends on anything, by permutations.
 
-        Predictions are shuffled among the rows of each fold; the loss of a panel is then measured
-        in units of how its shuffled losses vary.  Under independence the largest of all panels is
-        above the largest in a shuffle no more often than the p-value says, whatever the law of the
-        losses, and however many panels were tried.
-        """
-        own = [self.with_own_loss(panel) for panel in self.hopeful(panels)]
-        losses = np.zeros((len(own), 1 + self._config.shuffles))
-        for k, search in enumerate(self._folds):
-            models = [panel.each[k].expansion() for panel in own]
-            losses = losses + search.validation.shuffled_losses(
-                own[0].each[k].loss, models, self._config.shuffles
-            )
-        shuffled = losses[:, 1:]
-        spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
-        gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
-        above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
-        return float((1 + above) / (1 + shuffled.shape[1]))
+def chance(untouched: Untouched) -> float:
+    """The p-value of panels where nothing depends on anything, by permutations.
+
+    The outputs of a panel are shuffled among the rows of each fold; its gain is then measured in
+    units of how its shuffled losses vary.  Under independence the largest of all panels is above
+    the largest in a shuffle no more often than the p-value says, whatever the law of the losses,
+    and however many panels were tried.  By the loss of the search.
+    """
+    shuffles = untouched.folds[0].config.shuffles
+    losses = np.zeros((len(untouched.panels), 1 + shuffles))
+    for k, search in enumerate(untouched.folds):
+        models = [panel.each[k].expansion() for panel in untouched.panels]
+        losses = losses + search.validation.shuffled_losses(
+            search.problem.search_loss, models, shuffles
+        )
+    shuffled = losses[:, 1:]
+    spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
+    gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
+    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
+    return float((1 + above) / (1 + shuffles))
 
 
 def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:

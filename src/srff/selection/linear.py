@@ -39,20 +39,19 @@ class Lines:
     """At each penalty, of each column the size of its coefficient: zero for most."""
 
 
-def straight_lines(folds: Folds) -> list[Panel]:
-    """Linear panels, one for each penalty of the lasso."""
+def straight_lines(folds: Folds) -> list[list[Panel]]:
+    """Linear panels of enough variables, for each penalty of the lasso those of several ridges."""
     each = side_by_side(folds, [partial(_lines, search) for search in folds])
     panels = []
     for number in range(len(folds[0].config.line_penalties)):
         made = [
             _candidates(search, lines, number) for search, lines in zip(folds, each, strict=True)
         ]
-        panels.append(best_panel([panel_of(folds, at) for at in zip(*made, strict=True)]))
-    folds[0].log.add(*[panel.row() for panel in panels])
-    fewest = folds[0].fewest
-    return [
-        p for p in panels if all(s.size(c) >= fewest for s, c in zip(folds, p.each, strict=True))
-    ]
+        at = [panel_of(folds, candidates) for candidates in zip(*made, strict=True)]
+        if min(s.size(c) for s, c in zip(folds, at[0].each, strict=True)) >= folds[0].fewest:
+            panels.append(at)
+    folds[0].log.add(*[best_panel(at).row() for at in panels])
+    return panels
 
 
 def line_on(search: Search, like: Candidate, columns: np.ndarray) -> Candidate:

@@ -71,3 +71,21 @@ def in_each(
 def side_by_side(folds: Folds, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     """Results of tasks that work on the rows of the search, in the order of the tasks."""
     return together(folds[0].problem, [search.engine for search in folds], tasks)
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """Panels that no held-out row has had a part in, and the folds that they are of.
+
+    Neither which variables they have nor how they were learned was chosen by rows of these folds,
+    so that under independence their losses are those of chance.
+    """
+
+    folds: Folds
+    panels: tuple[Panel, ...]
+
+    def of(self, folds: Folds, panels: Sequence[Panel]) -> Untouched:
+        """With more panels of all folds, those of fewer folds if these have fewer."""
+        left_out = len(folds) - len(self.folds)
+        more = [panel_of(self.folds, panel.each[left_out:]) for panel in panels]
+        return replace(self, panels=(*self.panels, *more))

@@ -6,7 +6,7 @@ from functools import partial
 
 from srff.core.candidate import Candidate
 from srff.selection.lines import Descent, Line, run
-from srff.selection.panel import Folds, Panel, nothing, panel_of, side_by_side
+from srff.selection.panel import Folds, Panel, Untouched, nothing, panel_of, side_by_side
 from srff.selection.search import Search
 from srff.selection.starts import first_alphas, starts
 
@@ -14,11 +14,11 @@ Key = tuple[str, str]
 """Family and kind of a start."""
 
 
-def race(scalings: list[Folds]) -> tuple[Folds, list[Panel]]:
-    """The folds of the scaling that does best, and the first panels that go on from there.
+def race(scalings: list[Folds]) -> tuple[Folds, list[Panel], Untouched]:
+    """The folds of the scaling that does best, the first panels that go on, all that are untouched.
 
-    Of each family the best, if it is not hopeless: the winner now may lose variables later.  With
-    many rows the first fold says which starts these are, and the others begin with them alone.
+    Of each family the best goes on, if it is not hopeless: the winner now may lose variables later.
+    With many rows the first fold says which starts these are, and the others begin with them alone.
     """
     config, n_rows = scalings[0][0].config, scalings[0][0].problem.n_rows
     scalings[0][0].log.stage("start")
@@ -31,7 +31,12 @@ def race(scalings: list[Folds]) -> tuple[Folds, list[Panel]]:
         if line.folds is chosen and line.best.error <= config.runner_error * error:
             firsts.setdefault(line.key[0], line)
     folds = next(all_ for all_, led in zip(scalings, leading, strict=True) if led is chosen)
-    return folds, _followed(folds, list(firsts.values()))
+    panels = _followed(folds, list(firsts.values()))
+    if len(chosen) == len(folds):
+        made = [panel for line in lines if line.folds is chosen for panel in line.made]
+        return folds, panels, Untouched(folds, tuple(made))
+    # The rows of the first fold have chosen among these.
+    return folds, panels, Untouched(folds[len(chosen) :], ()).of(folds, panels)
 
 
 def _lines(scalings: list[Folds]) -> list[Line]:

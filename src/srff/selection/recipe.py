@@ -27,7 +27,7 @@ import numpy as np
 from srff._utils.progress import Callback
 from srff.core.candidate import Candidate, Found, best_of, constant_candidate
 from srff.data.problem import Problem
-from srff.selection.compare import Judge
+from srff.selection.compare import Judge, chance
 from srff.selection.config import Config
 from srff.selection.descents import Start, descend_penalties, without
 from srff.selection.elect import elected
@@ -36,7 +36,16 @@ from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
 from srff.selection.linear import line_on, straight_lines
 from srff.selection.lines import Descent, Line, run
-from srff.selection.panel import Folds, Panel, best_panel, in_each, nothing, panel_of, size_of
+from srff.selection.panel import (
+    Folds,
+    Panel,
+    Untouched,
+    best_panel,
+    in_each,
+    nothing,
+    panel_of,
+    size_of,
+)
 from srff.selection.race import race
 from srff.selection.search import Log, Request, Search
 
@@ -45,15 +54,18 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
     """The chosen model, every candidate that was considered, and how good it will be."""
     log = Log(report, problem.targets.unit)
 
-    folds, firsts = begin(problem, request, config, log)
+    folds, firsts, untouched = begin(problem, request, config, log)
 
     panels = eliminate(folds, firsts)
     if "linear" in config.families and request.begin_from is None:
-        panels += straight_lines(folds)
+        lines = straight_lines(folds)
+        panels += [best_panel(at) for at in lines]
+        untouched = untouched.of(folds, [panel for at in lines for panel in at])
 
     judge = Judge(folds)
     if request.n_variables is None:
         chosen = fewest_variables(folds, judge, panels)
+        chosen = chosen if chance(untouched) <= config.mean_level else None
     else:
         chosen = best_of_size(folds, panels)
     if chosen is None:
@@ -98,7 +110,7 @@ def _nothing_found(folds: Folds, judge: Judge, log: Log) -> Found:
 
 def begin(
     problem: Problem, request: Request, config: Config, log: Log
-) -> tuple[Folds, list[Panel]]:
+) -> tuple[Folds, list[Panel], Untouched]:
     """The scaling of the inputs that does best, and the first panels that go on from there.
 
     All starts of all scalings run against each other; of the winner's scaling the best panel of
@@ -107,9 +119,10 @@ def begin(
     if request.begin_from is not None:
         search = Search(problem, problem.scaled["standard"], request, config, log)
         first = _with_search_loss(search, request.begin_from)
-        return (search,), [panel_of((search,), [first])]
+        panel = panel_of((search,), [first])
+        return (search,), [panel], Untouched((search,), (panel,))
     names = [name for name in problem.scaled if request.inputs in ("auto", name)]
-    chosen, firsts = race(
+    chosen, firsts, untouched = race(
         [
             tuple(Search(p, p.scaled[name], request, config, log) for p in problem.folds)
             for name in names
@@ -119,7 +132,7 @@ def begin(
         for data in fold.scaled.values():
             if data is not search.data:
                 data.close()
-    return chosen, firsts
+    return chosen, firsts, untouched
 
 
 def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
@@ -138,10 +151,10 @@ def _with_search_loss(search: Search, candidate: Candidate) -> Candidate:
 
 
 def fewest_variables(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel | None:
-    """The smallest panel that does not cost accuracy; None if no variable helps.
+    """The smallest panel that does not cost accuracy; None if a constant is as good.
 
     Thin out, then let in what the residuals still depend on and thin out again, while that makes
-    a better panel.  The last test is against chance.
+    a better panel.
     """
     log, config = folds[0].log, folds[0].config
     log.stage("one by one")
@@ -159,8 +172,7 @@ def fewest_variables(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel |
         chosen = thin(folds, judge, panels)
     constant = panel_of(folds, [nothing(search) for search in folds])
     log.add(constant.row())
-    helps = judge.error(chosen) < judge.error(constant)
-    return chosen if helps and judge.chance(panels) <= config.mean_level else None
+    return chosen if judge.error(chosen) < judge.error(constant) else None
 
 
 def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
