@@ -72,7 +72,8 @@ def test_every_constant_has_a_reason_and_a_use(kind):
 def test_an_estimator_takes_other_constants(monkeypatch):
     rng = np.random.RandomState(0)
     X = rng.standard_normal((120, 4))
-    settings = {"n_components": 20, "max_iter": 2, "refine": "frequencies", "random_state": 0}
+    settings = {"n_components": 20, "max_iter": 2, "refine": "frequencies"}
+    settings |= {"random_state": 0, "validation": 0.2}
     counts = []
     for members in (CONFIG.free_members, 3):
         config = replace(CONFIG, free_members=members)

@@ -82,9 +82,12 @@ def test_with_many_rows_the_first_fold_runs_the_race_and_the_others_follow(leads
         X, y[:, None], None, rng, kernel=Gaussian(), n_components=30, budget=None, validation=3
     ) as p:
         searches = tuple(search_of(fold, config=config) for fold in p.folds)
-        folds, firsts = race([searches])
+        folds, firsts, untouched = race([searches])
     assert folds is searches
     assert 1 <= len(firsts) <= 2
+    assert untouched.folds == (folds[1:] if leads else folds)
+    assert all(len(panel.each) == len(untouched.folds) for panel in untouched.panels)
+    assert len(untouched.panels) == len(firsts) if leads else len(untouched.panels) > len(firsts)
     assert all(len(panel.each) == 3 for panel in firsts)
     assert all(c.columns.tolist() == list(range(6)) for panel in firsts for c in panel.each)
     # Whether the error that was told of a line is that of the first fold alone.

@@ -31,7 +31,8 @@ def prepared(X, y, weight=None, device="cpu"):
 def screened(X, y, model=None, weight=None, most=40, device="cpu"):
     with prepared(X, y, weight, device) as problem:
         model = model(problem) if model else None
-        return screen(problem.training, problem.usable, ScreenConfig(handed_over=most), model=model)
+        config = ScreenConfig(handed_over=most)
+        return screen(problem.training, problem.usable, config, model=model).significant()
 
 
 @pytest.fixture

@@ -34,6 +34,22 @@ def eliminate(folds: Folds, firsts: list[Panel]) -> list[Panel]:
     return [panel for line in sizes for panel in line]
 
 
+def polished(folds: Folds, panel: Panel) -> Panel:
+    """The panel learned on from where it stands, for longer: sizes on the way have seen little.
+
+    A size of which much is still to be learned looks no better than one that is too small.
+    """
+    each = [_on(search, candidate) for search, candidate in zip(folds, panel.each, strict=True)]
+    return run([Line(folds, tuple(each))], anew=True)[0].best
+
+
+def _on(search: Search, candidate: Candidate) -> Descent | Candidate:
+    if not candidate.columns.size:
+        return candidate
+    start = without(candidate, np.arange(candidate.columns.size))
+    return Descent(start, search.alphas(candidate.alpha, search.config.next_alphas))
+
+
 def smaller(folds: Folds, panels: list[Panel]) -> list[Line]:
     """Lines from panels without their least needed variables."""
     sizes = [max(_next_size(folds[0], size_of(folds, p)), folds[0].fewest) for p in panels]

@@ -31,7 +31,7 @@ from srff.selection.compare import Judge, chance
 from srff.selection.config import Config
 from srff.selection.descents import Start, descend_penalties, without
 from srff.selection.elect import elected
-from srff.selection.eliminate import eliminate, importance
+from srff.selection.eliminate import eliminate, importance, polished
 from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
 from srff.selection.linear import line_on, straight_lines
@@ -57,6 +57,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
     folds, firsts, untouched = begin(problem, request, config, log)
 
     panels = eliminate(folds, firsts)
+    panels.append(polished(folds, best_panel(panels)))
     if "linear" in config.families and request.begin_from is None:
         lines = straight_lines(folds)
         panels += [best_panel(at) for at in lines]
