@@ -192,10 +192,8 @@ def test_the_error_on_new_rows_is_not_the_lowest_of_many(problem):
             panel_of(folds, [replace(candidate, validation_error=e) for e in row]) for row in errors
         ]
         best = judge.best(panels)
-        mean, error = judge.expected(panels, best)
-        means.append(mean)
+        means.append(judge.expected(panels, best)[0])
         lowest.append(best.error)
-        assert error > 0
     assert max(lowest) < 0.8
     assert np.mean(means) == pytest.approx(1.0, abs=0.15)
 
