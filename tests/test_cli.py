@@ -666,6 +666,15 @@ def test_an_effort_is_passed_on(here, frame):
     assert srff_("fit", "t.csv", "-t", "y", "--effort", "lazy").exit_code == 2
 
 
+def test_how_variables_are_kept_is_passed_on_and_saved(here, frame):
+    frame.to_csv("t.csv", index=False)
+    quick = ("--effort", "quick", "--set", "n_components=20", "--set", "max_iter=2")
+    result = srff_("fit", "t.csv", "-t", "y", "--keep", "best", *quick)
+    assert result.exit_code == 0, result.output
+    assert srff.load("model.srff").keep == "best"
+    assert srff_("fit", "t.csv", "-t", "y", "--keep", "all").exit_code == 2
+
+
 def test_an_option_that_is_not_there_is_wrong_use(here):
     result = srff_("fit", "t.csv", "-t", "y", "--depth", "3")
     assert result.exit_code == 2

@@ -52,6 +52,12 @@ default="gaussian"
         How much ``solver="profile"`` and ``refine`` try.  "quick" is a tenth of it, for a first
         look, for grid searches and for many refits: one start, one elimination, one kind of last
         model; "thorough" is several times more.
+    keep : {"auto", "fewest", "best"}, default="auto"
+        When a variable stays.  "fewest": only if the model without it is significantly worse on
+        rows held out (level 0.05).  "best": the lowest error on rows held out decides.  "auto" is
+        "fewest" from 1,000 rows on; with fewer rows the level rises in proportion, up to one half:
+        few rows show little, and what they do not show is no reason to drop.  For ``refine``,
+        without ``n_features_to_select``.
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
@@ -66,8 +72,7 @@ default="gaussian"
         or names), a label for each column, or a mapping of names to lists.  A column in no list
         stands for itself.
     n_features_to_select : int or None, default=None
-        Keep so many variables (or groups), if as many vary; None keeps as few as do not cost
-        accuracy.
+        Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
     target_weights : {"variance", "equal"} or array of shape (n_targets,), default="variance"
         How several targets count in the loss: by their variance, as they stand in their units;
         each the same; or by numbers times the same.
@@ -87,8 +92,8 @@ default="gaussian"
         number of folds; data of its own; a splitter of scikit-learn such as ``GroupKFold()`` (it
         is given the rows of ``fit`` and ``row_groups``); or pairs of indices.  Two things are a
         pair ``(X, y)`` unless both are tuples of two: then they are two splits.  None stands for 10
-        folds up to 100 rows, 5 up to 2,000 and 3 up to 6,000; above that, for 0.2 but at most
-        20,000 rows.  Rows held out come back when the coefficients are solved for the last time; a
+        folds up to 100 rows and 5 up to 6,000; above that, for 0.2 but at most 20,000 rows.  Rows
+        held out come back when the coefficients are solved for the last time; a
         pair is never learned from.  Of more than 20,000 rows a sample decides.  ``refine=None`` and
         ``solver="alternating"`` use one split: that which learns from most rows, or of k folds one,
         by default 0.2 or 30 rows but at most 0.4 if that is more.
@@ -206,6 +211,7 @@ default="gaussian"
         solver: str = "profile",
         refine: str | None = "auto",
         effort: str = "auto",
+        keep: str = "auto",
         inputs: str = "auto",
         loss: Any = "squared",
         groups: Any = None,
@@ -233,6 +239,7 @@ default="gaussian"
         self.solver = solver
         self.refine = refine
         self.effort = effort
+        self.keep = keep
         self.inputs = inputs
         self.loss = loss
         self.groups = groups
