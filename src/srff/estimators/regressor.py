@@ -160,9 +160,20 @@ default="gaussian"
         table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
+    expected_error_, expected_error_se_ : float
+        The error to expect on new rows of what the whole procedure ends with (root mean squared
+        error, or the mean of another loss), and its standard error.  It comes from rows held out;
+        of folds, the choice among candidates is made for each by the rows of the others, so that it
+        is not the lowest of many errors.  NaN for ``refine=None``.
+    judged_rows_ : float
+        The number of rows that it comes from: those of all folds, or of the single hold-out.
+    n_folds_ : int
+        The number of folds; 0 for a single hold-out or none.
+    fold_agreement_ : ndarray of shape (n_features_in_,) or None
+        For each input the share of the folds that chose it; None without folds.
     validation_error_ : float
-        Root mean squared error, or the mean of another loss, of the chosen model on the validation
-        rows, before its last solve; NaN where there were none.
+        The error of the chosen model on the rows that chose it, before its last solve: too low for
+        new rows; NaN where there were none.
     constant_error_ : float
         The same of the best constant, on the training rows.
     target_spread_ : float

@@ -76,11 +76,12 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         model.columns_ = np.searchsorted(np.flatnonzero(kept), self.columns_)
         for name, mask in (
             ("scale_", support),
+            ("fold_agreement_", support),
             ("feature_names_in_", support),
             ("center_", kept),
             ("spread_", kept),
         ):
-            if hasattr(self, name):
+            if getattr(self, name, None) is not None:
                 setattr(model, name, getattr(self, name)[mask])
         model.n_features_in_ = int(support.sum())
         # What speaks of the columns of the whole table.
