@@ -1,4 +1,4 @@
-"""The error to expect on new rows, and how far the folds agree: where they are, and what is said."""
+"""The error to expect on new rows and how far the folds agree, as attributes and in words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, root_mean_squared_error
 
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor, load, save
+from srff.cli.summary import print_summary, summary
+from srff.inspect import describe
+from srff.inspect.wording import measured, number, share
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
 
@@ -55,7 +58,7 @@ def test_folds_judge_by_every_row_and_say_how_far_they_agree(folded):
 def test_a_single_hold_out_judges_by_its_rows(held_out):
     assert (held_out.n_folds_, held_out.fold_agreement_) == (0, None)
     assert held_out.judged_rows_ == pytest.approx(50, abs=5)
-    assert held_out.expected_error_ > 0
+    assert held_out.expected_error_ == pytest.approx(held_out.validation_error_)
 
 
 @pytest.mark.filterwarnings("ignore:The solver stopped")
@@ -91,3 +94,123 @@ def test_they_come_along_to_files_pickles_and_reduced_models_and_not_to_clones(f
         support = folded.get_support() if model.n_features_in_ < 6 else slice(None)
         np.testing.assert_array_equal(model.fold_agreement_, folded.fold_agreement_[support])
     assert not hasattr(clone(folded), "fold_agreement_")
+
+
+def last_line(model):
+    return repr(model).splitlines()[-1]
+
+
+def test_a_number_has_the_digits_that_its_standard_error_leaves():
+    assert measured(54.6123, 1.6321) == "54.6 +- 1.6"
+    assert measured(1234.5, 21.0) == "1,234 +- 21"
+    assert measured(0.54321, 0.00213) == "0.5432 +- 0.0021"
+    assert measured(3e9, 1e6) == "3.000e+09 +- 1,000,000"
+    assert measured(2.0, float("nan")) == "2 +- -"
+
+
+def test_the_error_on_new_rows_is_said_with_where_it_comes_from(folded, held_out, classes):
+    part = 1 - (folded.expected_error_ / folded.constant_error_) ** 2
+    assert describe.explained(folded) == pytest.approx(part)
+    error = measured(folded.expected_error_, folded.expected_error_se_)
+    constant = f"{number(folded.constant_error_)} for the mean; {share(part)} of the variance"
+    expected = f"; error on new rows: {error} (200 rows held out in 5 folds); {constant} explained"
+    assert expected in last_line(folded)
+    rows = f"{held_out.judged_rows_:.0f} rows held out, which also chose the model"
+    assert f" ({rows}); " in last_line(held_out)
+    part = 1 - classes.expected_error_ / classes.constant_error_
+    error = measured(classes.expected_error_, classes.expected_error_se_)
+    assert f"; error on new rows: {error} (log loss, 200 rows held out in" in last_line(classes)
+    assert f"); {share(part)} less than that of the class shares (0.69" in last_line(classes)
+
+
+def disagreeing(model, counts):
+    """The same model with other choices of the folds."""
+    model = pickle.loads(pickle.dumps(model))
+    model.fold_agreement_ = np.array(counts) / model.n_folds_
+    return model
+
+
+def test_variables_of_some_folds_are_named_with_their_number(folded):
+    support = folded.get_support(indices=True).tolist()
+    assert support == [0, 1]
+    model = disagreeing(folded, [5, 4, 1, 0, 2, 1])
+    assert [one.folds for one in sorted(describe.selected(model), key=lambda e: e.name)] == [5, 4]
+    assert [(one.name, one.folds) for one in describe.near_misses(model)] == [
+        ("x4", 2), ("x2", 1), ("x5", 1)
+    ]  # fmt: skip
+    assert "x1 (in 4 of 5 folds)" in last_line(model)
+    assert last_line(model).endswith("; also chosen in 2 of 5 folds: x4; in 1 of 5 folds: x2, x5")
+    assert describe.near_misses(model.reduced()) == []
+    page = model.report()
+    assert "<td>4/5</td>" in page
+    assert "<p>Not kept, but chosen in 2 of 5 folds: x4; in 1 of 5 folds: x2, x5.</p>" in page
+
+
+def test_a_group_that_some_folds_chose_is_one_near_miss(folded):
+    model = disagreeing(folded, [5, 5, 3, 3, 0, 0]).set_params(groups={"pair": [2, 3]})
+    (missed,) = describe.near_misses(model)
+    assert (missed.described, missed.folds) == ("pair (x2, x3)", 3)
+
+
+def test_the_shell_tells_the_same_in_words_and_to_programs(folded, held_out, capsys):
+    model = disagreeing(folded, [5, 4, 0, 0, 2, 0])
+    found = summary(model)
+    assert found["expected_error"] == model.expected_error_
+    assert found["expected_error_se"] == model.expected_error_se_
+    assert (found["rows_held_out"], found["folds"]) == (200, 5)
+    assert found["r2"] == pytest.approx(1 - (model.expected_error_ / model.constant_error_) ** 2)
+    assert {one["name"]: one["folds"] for one in found["selected"]} == {"x0": 5, "x1": 4}
+    assert found["also_chosen"] == [{"name": "x4", "folds": 2}]
+    print_summary(found, {})
+    printed = capsys.readouterr().out
+    for text in (
+        "4/5",
+        "x4 (2/5)",
+        "error on new rows (RMSE)",
+        "200 in 5 folds",
+        "error of the me",
+    ):
+        assert text in printed
+    assert measured(model.expected_error_, model.expected_error_se_) in printed
+    assert "validation error" not in printed
+    print_summary(summary(held_out), {})
+    printed = capsys.readouterr().out
+    assert ", which also chose the model" in printed
+    assert "folds" not in printed
+
+
+def test_a_fit_that_selects_nothing_explains_nothing(capsys):
+    X, _ = rows(60)
+    model = SRFFRegressor(**QUICK).fit(X, np.random.RandomState(1).normal(size=60))
+    assert not model.get_support().any()
+    assert describe.explained(model) == summary(model)["r2"] == 0
+    print_summary(summary(model), {})
+    words = capsys.readouterr().out + repr(model) + model.report().split("</section>")[0]
+    assert "error on new rows (RMSE)" in words
+    assert "explained" not in words
+    assert "against the mean" not in words
+
+
+@pytest.mark.filterwarnings("ignore:The solver stopped")
+def test_where_nothing_is_expected_of_new_rows_the_search_is_told(capsys):
+    X, y = rows(60)
+    model = SRFFRegressor(**QUICK, solver="alternating", refine=None).fit(X, y)
+    assert f"; validation error {number(model.validation_error_)} (" in last_line(model)
+    print_summary(summary(model), {})
+    assert "validation error (RMSE)" in capsys.readouterr().out
+    page = model.report()
+    assert "On rows held out from the search the root mean squared error is <b>" in page
+    assert "significantly" not in page.split("</section>")[0]
+
+
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [
+        ("fewest", "(one-sided, level 0.05)"),
+        ("auto", "(one-sided, level 0.05; higher in proportion with fewer rows than 1,000)"),
+        ("best", "Those are kept that give the lowest error on held-out rows"),
+    ],
+)
+def test_the_page_says_when_a_variable_was_kept(folded, keep, said):
+    model = pickle.loads(pickle.dumps(folded)).set_params(keep=keep)
+    assert said in model.report()

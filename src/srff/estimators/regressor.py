@@ -162,9 +162,9 @@ default="gaussian"
         The standardisation of the inputs, or of the columns of the encoded table.
     expected_error_, expected_error_se_ : float
         The error to expect on new rows of what the whole procedure ends with (root mean squared
-        error, or the mean of another loss), and its standard error.  It comes from rows held out;
-        of folds, the choice among candidates is made for each by the rows of the others, so that it
-        is not the lowest of many errors.  NaN for ``refine=None``.
+        error, or the mean of another loss), and its standard error.  With folds the choice among
+        candidates is made for each by the rows of the others, so that it is not the lowest of many
+        errors; with a single hold-out it is ``validation_error_``.  NaN for ``refine=None``.
     judged_rows_ : float
         The number of rows that it comes from: those of all folds, or of the single hold-out.
     n_folds_ : int
@@ -172,10 +172,10 @@ default="gaussian"
     fold_agreement_ : ndarray of shape (n_features_in_,) or None
         For each input the share of the folds that chose it; None without folds.
     validation_error_ : float
-        The error of the chosen model on the rows that chose it, before its last solve: too low for
-        new rows; NaN where there were none.
+        The error of the chosen model on the rows that chose it last, before its last solve: a
+        detail of the search; NaN where there were none.
     constant_error_ : float
-        The same of the best constant, on the training rows.
+        The error of the best constant, on the training rows.
     target_spread_ : float
         The target's standard deviation, or the unit that errors are given in.
     path_ : dict of arrays
