@@ -145,7 +145,8 @@ default="gaussian"
     model_kind_ : str
         "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
         with many more features), "frequencies" (each its own, the mean over several draws), "blend"
-        (a mean of several kinds) or "mean" (no variable).
+        (a mean of several kinds), "mean of folds" (up to 400 rows: that of a model of each fold) or
+        "mean" (no variable).
     input_map_ : object
         The map of the selected inputs to a common scale.
     classes_ : ndarray of shape (n_classes,)
