@@ -28,6 +28,8 @@ pandas = pytest.importorskip("pandas", reason="pandas is not installed (extra: d
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: data)")
 
 QUICK = ["--set", "n_components=20", "--set", "max_iter=4"]
+EXACT = ["--set", "n_components=40", "--set", "max_iter=4"]
+"""With so many features the function can be followed, and nothing else is needed."""
 SETTINGS = {"n_components": 20, "max_iter": 4, "random_state": 0}
 QUICKEST = [*QUICK, "--set", "refine=none", "--set", "solver=alternating", "--set", "alpha=0.1"]
 
@@ -195,9 +197,12 @@ def test_the_model_is_the_one_that_python_fits(here, frame, numbers, model):
 
 def test_fit_prints_the_variables_and_how_good_the_model_is(here, frame):
     frame.to_csv("t.csv")
-    result = srff_("fit", "t.csv", "-t", "y", *QUICK)
+    result = srff_("fit", "t.csv", "-t", "y", *EXACT)
     assert result.exit_code == 0, result.output
-    for text in ("variable", "scale", "2 of 6 variables", "validation error", "R", "kind of model"):
+    for text in (
+        *("variable", "scale", "folds", "5/5", "2 of 6 variables", "R", "kind of model"),
+        *("error on new rows (RMSE)", "+-", "250 in 5 folds", "error of the mean"),
+    ):
         assert text in result.stdout
     assert Path("model.srff").is_file()
     told = result.stderr
@@ -450,9 +455,11 @@ def test_a_fit_is_not_lost_if_a_file_has_come_where_the_model_was_to_be(here, nu
 
 def test_json_is_one_object_and_nothing_else(here, frame):
     frame.to_csv("t.csv", index=False)
-    result = srff_("fit", "t.csv", "-t", "y", "--json", *QUICK)
+    result = srff_("fit", "t.csv", "-t", "y", "--json", *EXACT)
     found = json.loads(result.stdout)
-    assert {one["name"] for one in found["selected"]} == {"a", "b"}
+    assert {one["name"]: one["folds"] for one in found["selected"]} == {"a": 5, "b": 5}
+    assert (found["rows_held_out"], found["folds"], found["also_chosen"]) == (250, 5, [])
+    assert 0.1 < found["expected_error"] < 0.2  # the noise has 0.1
     assert found["target"] == "y"
     assert set(found["dropped"]) == {"day", "same"}
     assert (found["task"], found["categories"], found["error_is"]) == (
@@ -678,6 +685,15 @@ def test_an_effort_is_passed_on(here, frame):
     assert result.exit_code == 0, result.output
     assert srff.load("model.srff").effort == "quick"
     assert srff_("fit", "t.csv", "-t", "y", "--effort", "lazy").exit_code == 2
+
+
+def test_how_variables_are_kept_is_passed_on_and_saved(here, frame):
+    frame.to_csv("t.csv", index=False)
+    quick = ("--effort", "quick", "--set", "n_components=20", "--set", "max_iter=2")
+    result = srff_("fit", "t.csv", "-t", "y", "--keep", "best", *quick)
+    assert result.exit_code == 0, result.output
+    assert srff.load("model.srff").keep == "best"
+    assert srff_("fit", "t.csv", "-t", "y", "--keep", "all").exit_code == 2
 
 
 def test_an_option_that_is_not_there_is_wrong_use(here):

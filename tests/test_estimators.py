@@ -248,7 +248,8 @@ def test_a_fitted_model_shows_its_variables_in_terminals_and_notebooks(ring):
     assert first == unfitted
     assert last.startswith(f"{int(model.get_support().sum())} of 6 variables: ")
     assert {"<b>bold</b>", "beta"} <= set(re.split("[:;,] ", last))
-    assert f"validation error {model.validation_error_:.4g}" in last
+    assert "; error on new rows: " in last
+    assert "(300 rows held out in 5 folds); " in last
     assert "&lt;b&gt;bold" in model._repr_html_()
     bundle = model._repr_mimebundle_()
     assert bundle["text/html"] == model._repr_html_() or "variables: " in bundle["text/html"]

@@ -326,9 +326,10 @@ def test_an_unknown_loss_is_named():
         SRFFRegressor(loss="absolute").fit(np.arange(4.0)[:, None], np.arange(4.0))
 
 
-def test_a_table_of_few_kinds_of_rows_is_learned_whole():
-    """Part of each kind validates: none is held out altogether."""
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 100)
+@pytest.mark.parametrize("times", [10, 100])
+def test_a_table_of_few_kinds_of_rows_is_learned_whole(times):
+    """Part of each kind validates: none is held out altogether, and copies count as rows."""
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * times)
     for y in (X[:, 0] + X[:, 1], np.logical_xor(X[:, 0], X[:, 1]) * 1.0):
         assert SRFFClassifier(**QUICK).fit(X, y).score(X, y) == 1.0
         assert SRFFRegressor(**QUICK).fit(X, y).score(X, y) > 0.99

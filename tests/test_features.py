@@ -264,6 +264,22 @@ def test_in_these_sums_too_a_weight_of_two_is_the_row_written_twice(block, name)
         np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("entries", [1, 100, 10**6])
+def test_losses_of_shuffled_outputs_agree_with_a_loop_over_shuffles(
+    xp, block, entries, monkeypatch
+):
+    monkeypatch.setattr(features, "SHUFFLED_ENTRIES", entries)
+    X, Y, weight, models = given(xp, block)
+    (found,) = features.shuffled_losses(X, Y, weight, SQUARED, 7, *models)
+    n = len(block["X"])
+    rng = np.random.RandomState(n)
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(7))]
+    for losses, (columns, W, b, a, c) in zip(np.asarray(found), two_models(block), strict=True):
+        F = direct_features(block["X"][:, columns], W, b) @ a + c
+        expected = [block["weight"] @ np.sum((block["Y"] - F[o]) ** 2, axis=1) for o in orders]
+        np.testing.assert_allclose(losses, expected, rtol=1e-9)
+
+
 def central_differences(function, point, step=1e-5):
     gradient = np.empty_like(point)
     for index in np.ndindex(*point.shape):

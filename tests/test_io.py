@@ -27,7 +27,14 @@ from srff.core.losses import Loss, Pinball, Poisson, Squared
 from srff.data.encoding.frames import categorical_mask
 from srff.data.scaling import Quantile
 from srff.export.format.classes import CLASSES, put_together, taken_apart
-from srff.export.format.container import LARGEST_HEADER, packed, unpacked, with_checksum
+from srff.export.format.container import (
+    FORMAT,
+    LARGEST_HEADER,
+    OLDEST,
+    packed,
+    unpacked,
+    with_checksum,
+)
 from srff.export.save import ModelFileError, load, save
 from srff.reproduction.baselines import (
     SPAM,
@@ -554,14 +561,20 @@ def test_files_of_every_released_format_are_loaded(path):
 
 
 def test_there_are_files_of_every_released_format():
-    assert {path.stem for path in GOLDEN} >= {
-        "v2-srff-standard",
-        "v2-srff-quantile",
-        "v2-srff-targets",
-        "v2-srff-poisson",
-        "v2-srff-classifier",
-        "v2-rff",
-    }
+    names = ("standard", "quantile", "targets", "poisson", "classifier")
+    for number in range(OLDEST, FORMAT + 1):
+        expected = {f"v{number}-rff", *(f"v{number}-srff-{name}" for name in names)}
+        assert {path.stem for path in GOLDEN} >= expected
+
+
+def test_a_file_from_before_folds_says_nothing_of_new_rows():
+    folder = Path(__file__).parent / "golden"
+    old, new = load(folder / "v3-srff-standard.srff"), load(folder / "v4-srff-standard.srff")
+    assert (old.keep, old.n_folds_, old.fold_agreement_) == ("fewest", 0, None)
+    assert np.isnan([old.expected_error_, old.expected_error_se_, old.judged_rows_]).all()
+    assert (new.keep, new.n_folds_, new.judged_rows_) == ("auto", 5, 200)
+    assert new.expected_error_ > new.expected_error_se_ > 0
+    assert new.fold_agreement_[new.get_support()].min() > 0
 
 
 @pytest.mark.parametrize("name", sorted(BASELINES))
@@ -626,18 +639,18 @@ def test_a_huge_file_is_refused_by_its_header_alone(content, tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize(("other", "needed"), [("4", "9.9 or newer"), ("1", "9.9 to be read")])
+@pytest.mark.parametrize(("other", "needed"), [("5", "9.9 or newer"), ("1", "9.9 to be read")])
 def test_another_format_says_what_it_needs(other, needed, content, refused):
     data = content("rff")
     length = int.from_bytes(data[:8], "little")
     header = data[8 : 8 + length].replace(
-        b'"srff_format":"3"', b'"srff_format":"%s"' % other.encode()
+        b'"srff_format":"4"', b'"srff_format":"%s"' % other.encode()
     )
     header = header.replace(
         b'"srff_version":"%s"' % srff.__version__.encode(), b'"srff_version":"9.9"'
     )
     message = refused(len(header).to_bytes(8, "little") + header + data[8 + length :])
-    assert f"in format {other}, and srff {srff.__version__} reads formats 2 to 3" in message
+    assert f"in format {other}, and srff {srff.__version__} reads formats 2 to 4" in message
     assert f"it needs srff {needed}" in message
 
 
@@ -748,6 +761,12 @@ def refusals():
         ("rff", array("frequencies_", lambda a: a[1:]), "has 4 columns in use; 5 are expected"),
         ("rff", array("frequencies_", lambda a: a.T), "has 20 columns in use; 5 are expected"),
         ("rff", entry("scale_", 0, 0.0), "columns_ has columns whose scale_ is zero"),
+        ("srff", entry("fold_agreement_", 0, 1.5), "fold_agreement_ has 1.5; accepted is 0 to 1"),
+        ("srff", array("fold_agreement_", lambda a: a[1:]), "fold_agreement_ has 4 columns"),
+        ("srff", value("n_folds_", 0), "n_folds_ does not fit fold_agreement_"),
+        ("rff", value("n_folds_", 5), "n_folds_ does not fit fold_agreement_"),
+        ("rff", value("expected_error_", "low"), "expected_error_ is 'low'"),
+        ("srff", parameter("keep", "all"), "keep is 'all'"),
         ("reduced", entry("columns_", 0, 1), "columns_ are not rising positions below 1"),
         (
             "constant",

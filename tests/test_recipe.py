@@ -430,3 +430,22 @@ def test_a_thorough_fit_tries_more(ring):
 def test_an_effort_that_is_not_known_is_refused(ring):
     with pytest.raises(ValueError, match="effort='lazy' is unknown; accepted: 'auto', 'quick'"):
         SRFFRegressor(effort="lazy").fit(*ring)
+
+
+def test_what_is_kept_depends_on_how_strictly_it_must_be_missed():
+    """A variable that removes 2 % of the error is seen by few rows, but not significantly."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((150, 4))
+    y = X[:, 0] + 0.12 * X[:, 1] + rng.normal(0, 0.6, 150)
+    options = {"n_components": 20, "max_iter": 3, "random_state": 0}
+    kept = {
+        keep: SRFFRegressor(keep=keep, **options).fit(X, y).get_support(indices=True).tolist()
+        for keep in ("fewest", "auto", "best")
+    }
+    assert kept["fewest"] == [0]
+    assert {0, 1} <= set(kept["auto"]) <= set(kept["best"])
+
+
+def test_a_way_to_keep_variables_that_is_not_known_is_refused(ring):
+    with pytest.raises(ValueError, match="keep='all' is unknown; accepted: 'auto', 'fewest'"):
+        SRFFRegressor(keep="all").fit(*ring)

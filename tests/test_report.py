@@ -13,7 +13,7 @@ import pytest
 from srff import SRFFClassifier, SRFFRegressor
 from srff.inspect.describe import selected
 from srff.inspect.evaluate import assess
-from srff.inspect.wording import number, share
+from srff.inspect.wording import measured, number, share
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: plot)")
 
@@ -108,7 +108,8 @@ def test_the_page_of_a_classifier_tells_how_classes_are_told_apart(classified):
     page = model.report(X=X, y=y)
     found = assess(model, X, y)
     assert {"age", "colour"} <= {entry.name for entry in selected(model)}
-    assert f"the log loss is <b>{number(model.validation_error_)}</b>" in page
+    error = measured(model.expected_error_, model.expected_error_se_).replace("+-", "±")
+    assert f"The log loss to expect on new rows is <b>{error}</b> (300 rows held out in 5" in page
     assert f"<b>{share(found.classes.accuracy)}</b> of the rows are given their class" in page
     assert f"<b>{found.classes.auc:.3f}</b>" in page
     assert "rise of the log loss when" in page

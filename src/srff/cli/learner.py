@@ -28,6 +28,7 @@ OWN_OPTIONS = (
     "class_weight",
     "n_features_to_select",
     "effort",
+    "keep",
     "validation",
     "categorical_features",
 )
@@ -49,6 +50,7 @@ def learner(request: FitRequest, classes: bool) -> Any:
         "missing": "impute" if request.impute else "error",
         "n_features_to_select": request.n_features,
         "effort": request.effort.value,
+        "keep": request.keep.value,
         "validation": _validation(request),
     }
     model: Any

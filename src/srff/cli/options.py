@@ -36,6 +36,14 @@ class Effort(StrEnum):
     thorough = "thorough"
 
 
+class Keep(StrEnum):
+    """When a variable stays."""
+
+    auto = "auto"
+    fewest = "fewest"
+    best = "best"
+
+
 class Task(StrEnum):
     """What is predicted."""
 
@@ -80,6 +88,13 @@ Groups = Annotated[
 ]
 EffortOption = Annotated[
     Effort, typer.Option(help="How much is tried: quick is a tenth, thorough several times more.")
+]
+KeepOption = Annotated[
+    Keep,
+    typer.Option(
+        help="Keep a variable if it is significantly missed (fewest) or lowers the error (best); "
+        "auto: fewest from 1,000 rows on, less strict below."
+    ),
 ]
 NFeatures = Annotated[
     int | None,
@@ -154,6 +169,7 @@ class FitRequest:
     groups: str | None
     n_features: int | None
     effort: Effort
+    keep: Keep
     class_weight: str | None
     weight: str | None
     validation: str | None

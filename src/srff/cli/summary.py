@@ -9,7 +9,9 @@ from srff._utils.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
+    from srff.inspect.describe import Entry
     from srff.inspect.evaluate import Assessment
 
 SHOWN = 40
@@ -21,21 +23,23 @@ SHOWN_CLASSES = 8
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     from srff._utils.version import __version__
-    from srff.inspect.describe import explained, n_entries, noun, selected
+    from srff.inspect.describe import explained, n_entries, near_misses, noun, selected
     from srff.inspect.outcome import outcome_of
 
     outcome = outcome_of(model)
-    chosen = []
-    for entry in selected(model):
-        one: dict[str, Any] = {"name": entry.name, "scale": entry.scale}
-        chosen.append(one | {"columns": list(entry.inside)} if entry.inside else one)
     part = explained(model)
     found: dict[str, Any] = {
         "estimator": type(model).__name__,
-        "selected": chosen,
+        "selected": [_plain(entry) | {"scale": entry.scale} for entry in selected(model)],
+        "also_chosen": [_plain(entry) for entry in near_misses(model)],
         "n_inputs": int(model.n_features_in_),
         "n_groups": n_entries(model),
         "called": noun(model),
+        "expected_error": float(model.expected_error_),
+        "expected_error_se": float(model.expected_error_se_),
+        "rows_held_out": float(model.judged_rows_),
+        "folds": int(model.n_folds_),
+        "constant_error": float(model.constant_error_),
         "validation_error": float(model.validation_error_),
         "error_is": outcome.measure.short,
         "explained": part,
@@ -52,6 +56,16 @@ def summary(model: Any) -> dict[str, Any]:
     if outcome.labels:
         found["classes"] = list(outcome.labels)
     return found
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    """A variable or a group: its name, its columns, and how many folds chose it."""
+    out: dict[str, Any] = {"name": entry.name}
+    if entry.inside:
+        out["columns"] = list(entry.inside)
+    if entry.folds is not None:
+        out["folds"] = entry.folds
+    return out
 
 
 def judged(chosen: list[dict[str, Any]], found: Assessment) -> dict[str, Any]:
@@ -96,33 +110,17 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     from rich.text import Text
 
     console = Console()
-    selected = found["selected"]
-    if selected:
-        missed = "missed_by" in selected[0]
-        table = Table("variable", "scale", "", *(["missed by", "std. error"] if missed else []))
-        for column in (table.columns[1], *table.columns[3:]):
-            column.justify = "right"
-        block = "█" if _unicode(console) else "#"
-        for one in selected[:SHOWN]:
-            bar = block * max(1, round(20 * one["scale"] / selected[0]["scale"]))
-            sure = [_number(one["missed_by"]), _number(one["standard_error"])] if missed else []
-            label = Text(printable(_name(one), console))
-            table.add_row(label, f"{one['scale']:.3f}", bar, *sure)
-        if len(selected) > SHOWN:
-            table.add_row(f"and {len(selected) - SHOWN} more", "", "")
-        console.print(table)
+    if found["selected"]:
+        console.print(_variables(found, console))
     else:
         console.print(f"No variable was selected: the model predicts {found['constant']}.")
     rest = Table(show_header=False)
     rest.add_column()
     rest.add_column(overflow="fold")
-    better = "R² against the mean" if _unicode(console) else "R2 against the mean"
-    if "r2" not in found:
-        better = f"less than that of {found['constant']}"
     rows = {
         "selected": _counted(found),
-        f"validation error ({found['error_is']})": _number(found["validation_error"]),
-        better: _number(found["explained"]) if "r2" in found else _share(found["explained"]),
+        **({"not kept, but chosen": _also_chosen(found)} if found["also_chosen"] else {}),
+        **_errors(found, _unicode(console)),
         **({"classes": _classes(found["classes"])} if "classes" in found else {}),
         "kind of model": _kind(found),
         **more,
@@ -130,6 +128,56 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     for name, value in rows.items():
         rest.add_row(name, Text(printable(value, console)))
     console.print(rest)
+
+
+def _variables(found: dict[str, Any], console: Console) -> Table:
+    """The selected variables: their scales, how many folds chose each, how much it is missed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    selected = found["selected"]
+    folds, missed = found["folds"], "missed_by" in selected[0]
+    more = [*(["folds"] if folds else []), *(["missed by", "std. error"] if missed else [])]
+    table = Table("variable", "scale", "", *more)
+    for column in (table.columns[1], *table.columns[3:]):
+        column.justify = "right"
+    block = "█" if _unicode(console) else "#"
+    for one in selected[:SHOWN]:
+        bar = block * max(1, round(20 * one["scale"] / selected[0]["scale"]))
+        sure = [f"{one['folds']}/{folds}"] if folds else []
+        sure += [_number(one["missed_by"]), _number(one["standard_error"])] if missed else []
+        label = Text(printable(_name(one), console))
+        table.add_row(label, f"{one['scale']:.3f}", bar, *sure)
+    if len(selected) > SHOWN:
+        table.add_row(f"and {len(selected) - SHOWN} more", "", "")
+    return table
+
+
+def _errors(found: dict[str, Any], unicode: bool) -> dict[str, str]:
+    """The error on new rows, or on the rows that chose the model; compared with none."""
+    from srff.inspect.wording import measured
+
+    out = {f"validation error ({found['error_is']})": _number(found["validation_error"])}
+    if math.isfinite(found["expected_error"]):
+        error = measured(found["expected_error"], found["expected_error_se"])
+        how = f" in {found['folds']} folds" if found["folds"] else ", which also chose the model"
+        out = {
+            f"error on new rows ({found['error_is']})": error,
+            "from rows held out": f"{found['rows_held_out']:,.0f}{how}",
+            f"error of {found['constant']}": _number(found["constant_error"]),
+        }
+    if not found["selected"]:
+        return out
+    if "r2" in found:
+        better = "R² against the mean" if unicode else "R2 against the mean"
+        return out | {better: _number(found["r2"])}
+    return out | {f"less than that of {found['constant']}": _share(found["explained"])}
+
+
+def _also_chosen(found: dict[str, Any]) -> str:
+    """What some folds chose and the model does not use."""
+    few = [f"{_name(one)} ({one['folds']}/{found['folds']})" for one in found["also_chosen"]]
+    return ", ".join(few[:SHOWN]) + (", ..." if len(few) > SHOWN else "")
 
 
 def printable(name: str, console: Console) -> str:

@@ -34,6 +34,9 @@ from srff.core.losses import Loss, Squared
 Array = Any
 """An array of any library that follows the array API."""
 
+SHUFFLED_ENTRIES = 2**15
+"""Rows of all shuffles that are looked at together, about."""
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -288,14 +291,24 @@ def shuffled_losses(
     xp = array_namespace(X, Y)
     n = X.shape[0]
     rng = np.random.RandomState(n)
-    orders = [np.arange(n), *(rng.permutation(n) for _ in range(n_shuffles))]
-    flat = xp.asarray(np.concatenate(orders), device=device(X))
-    targets = xp.concat([Y] * len(orders), axis=0)
+    orders = np.empty((1 + n_shuffles, n), dtype=np.int64)
+    orders[0] = np.arange(n)
+    for order in orders[1:]:
+        order[:] = rng.permutation(n)
+    # A few shuffles at a time: all of them would be many times the block.
+    some = max(SHUFFLED_ENTRIES // n, 1)
+    starts = range(0, len(orders), some)
+    parts = [xp.asarray(orders[i : i + some].ravel(), device=device(X)) for i in starts]
+    targets = xp.concat([Y] * min(some, len(orders)), axis=0)
+
+    def losses(F: Array, part: Array) -> Array:
+        values = loss.value(targets[: part.shape[0], :], xp.take(F, part, axis=0))
+        values = xp.reshape(values, (-1, n))
+        return xp.sum(values if weight is None else values * weight, axis=1)
 
     def of(model: ExpansionArrays) -> Array:
-        F = xp.take(model_outputs(X, *model), flat, axis=0)
-        values = xp.reshape(loss.value(targets, F), (len(orders), n))
-        return xp.sum(values if weight is None else values * weight, axis=1)
+        F = model_outputs(X, *model)
+        return xp.concat([losses(F, part) for part in parts])
 
     return (xp.stack([of(model) for model in models]),)
 

@@ -174,16 +174,17 @@ class MemoryDataset(Dataset):
         self._training = self._data
         self._kept: np.ndarray | None = None
         self._splits: list[Split] = []
-        if isinstance(validation, str):
-            count = n_folds(self.n_rows) if validation == "folds" else 1
-            validation = count if count > 1 else default_validation(self.n_rows)
         shared = groups is None and weight is not None and shares_rows(weight)
+        if isinstance(validation, str):
+            count = n_folds(self.n_rows) if validation == "folds" and not shared else 1
+            n = total_weight(X, weight, None) if shared else self.n_rows
+            validation = count if count > 1 else default_validation(int(n))
         if isinstance(validation, int | float) and shared:
             assert weight is not None
             # A few kinds of rows, each many times: part of each kind validates.
             share = validation if isinstance(validation, float) else 1 / validation
             self._training = X, Y, (1 - share) * weight
-            self._validation_rows = (X, Y, share * weight, None)
+            self._validation_rows = (*written_out(X, Y, share * weight), None)
             self.refit = True
         elif isinstance(validation, int | float | list):
             self._splits = self._dealt(validation, respects.classes)
@@ -361,6 +362,18 @@ def _steady(source: Source, first: FirstPass) -> Source:
     if isinstance(source, DaskSource):
         return source.steady(seen)
     return source if isinstance(source, ArraySource) else SteadySource(source, seen)
+
+
+def written_out(
+    X: Any, Y: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each row as often as it counts, as far as there is room: what is shuffled are copies.
+
+    Shuffles of a few kinds of rows, each as a whole, could never tell an effect from chance.
+    """
+    often = np.maximum(np.rint(weight * min(1.0, VALIDATION_ROWS / weight.sum())), 1).astype(int)
+    rows = np.repeat(np.arange(often.size), often)
+    return X[rows], Y[rows], (weight / often)[rows]
 
 
 def on_workers(source: Source) -> TypeGuard[DaskSource]:

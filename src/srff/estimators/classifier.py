@@ -63,6 +63,12 @@ default="gaussian"
         How much ``solver="profile"`` and ``refine`` try.  "quick" is a tenth of it, for a first
         look, for grid searches and for many refits: one start, one elimination, one kind of last
         model; "thorough" is several times more.
+    keep : {"auto", "fewest", "best"}, default="auto"
+        When a variable stays.  "fewest": only if the model without it is significantly worse on
+        rows held out (level 0.05).  "best": the lowest error on rows held out decides.  "auto" is
+        "fewest" from 1,000 rows on; with fewer rows the level rises in proportion, up to one half:
+        few rows show little, and what they do not show is no reason to drop.  For ``refine``,
+        without ``n_features_to_select``.
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,
@@ -73,8 +79,7 @@ default="gaussian"
         or names), a label for each column, or a mapping of names to lists.  A column in no list
         stands for itself.
     n_features_to_select : int or None, default=None
-        Keep so many variables (or groups), if as many vary; None keeps as few as do not cost
-        accuracy.
+        Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which rows count by in fitting and validation; "balanced" gives
         every class the same total.
@@ -94,8 +99,8 @@ default="gaussian"
         number of folds; data of its own; a splitter of scikit-learn such as ``GroupKFold()`` (it
         is given the rows of ``fit`` and ``row_groups``); or pairs of indices.  Two things are a
         pair ``(X, y)`` unless both are tuples of two: then they are two splits.  None stands for 10
-        folds up to 100 rows, 5 up to 2,000 and 3 up to 6,000; above that, for 0.2 but at most
-        20,000 rows.  Rows held out come back when the coefficients are solved for the last time; a
+        folds up to 100 rows and 5 up to 6,000; above that, for 0.2 but at most 20,000 rows.  Rows
+        held out come back when the coefficients are solved for the last time; a
         pair is never learned from.  Of more than 20,000 rows a sample decides.  ``refine=None`` and
         ``solver="alternating"`` use one split: that which learns from most rows, or of k folds one,
         by default 0.2 or 30 rows but at most 0.4 if that is more.
@@ -143,7 +148,8 @@ default="gaussian"
     model_kind_ : str
         "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
         with many more features), "frequencies" (each its own, the mean over several draws), "blend"
-        (a mean of several kinds) or "mean" (no variable).
+        (a mean of several kinds), "mean of folds" (up to 400 rows: that of a model of each fold) or
+        "mean" (no variable).
     input_map_ : object
         The map of the selected inputs to a common scale.
     classes_ : ndarray of shape (n_classes,)
@@ -162,9 +168,20 @@ default="gaussian"
         table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
+    expected_error_, expected_error_se_ : float
+        The log loss to expect on new rows of what the whole procedure ends with, and its standard
+        error.  With folds the choice among candidates is made for each by the rows of the others,
+        so that it is not the lowest of many errors; with a single hold-out it is
+        ``validation_error_``.  NaN for ``refine=None``.
+    judged_rows_ : float
+        The number of rows that it comes from: those of all folds, or of the single hold-out.
+    n_folds_ : int
+        The number of folds; 0 for a single hold-out or none.
+    fold_agreement_ : ndarray of shape (n_features_in_,) or None
+        For each input the share of the folds that chose it; None without folds.
     validation_error_ : float
-        Log loss of the chosen model on the validation rows, before its last solve; NaN where there
-        were none.
+        Log loss of the chosen model on the rows that chose it last, before its last solve: a
+        detail of the search; NaN where there were none.
     constant_error_ : float
         Log loss of the shares of the classes.
     path_ : dict of arrays
@@ -208,6 +225,7 @@ default="gaussian"
         solver: str = "profile",
         refine: str | None = "auto",
         effort: str = "auto",
+        keep: str = "auto",
         inputs: str = "auto",
         groups: Any = None,
         n_features_to_select: int | None = None,
@@ -234,6 +252,7 @@ default="gaussian"
         self.solver = solver
         self.refine = refine
         self.effort = effort
+        self.keep = keep
         self.inputs = inputs
         self.groups = groups
         self.n_features_to_select = n_features_to_select

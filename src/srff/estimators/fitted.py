@@ -74,7 +74,7 @@ def store_constant(model: Any, problem: Problem) -> None:
     model.model_kind_ = "mean"
     model.validation_error_ = float("nan")
     model.expected_error_ = model.expected_error_se_ = model.judged_rows_ = float("nan")
-    model.fold_agreement_ = None
+    model.n_folds_, model.fold_agreement_ = 0, None
     model.input_map_ = problem.standard.take(model.columns_)
     _store_common(model, problem)
 
@@ -116,12 +116,16 @@ def _store_expected(model: Any, problem: Problem, found: Found) -> None:
     low, high = (float(problem.reported(max(mean + s * error, 0.0))) for s in (-1, 1))
     model.expected_error_ = float(problem.reported(mean))
     model.expected_error_se_ = (high - low) / 2
-    model.judged_rows_ = found.n_judged
-    model.fold_agreement_ = found.agreement
-    if found.agreement is not None and model.encoding_ is not None:
+    model.judged_rows_ = float(found.n_judged)
+    model.n_folds_, model.fold_agreement_ = 0, None
+    if found.agreement is None:
+        return
+    model.n_folds_ = len(problem.folds)
+    share = np.round(found.agreement * model.n_folds_) / model.n_folds_
+    if model.encoding_ is not None:
         # The columns of one input come and go together.
-        first = np.unique(model.encoding_.source, return_index=True)[1]
-        model.fold_agreement_ = found.agreement[first]
+        share = share[np.unique(model.encoding_.source, return_index=True)[1]]
+    model.fold_agreement_ = share
 
 
 def _store_common(model: Any, problem: Problem) -> None:

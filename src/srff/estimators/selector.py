@@ -32,6 +32,7 @@ from srff.selection.search import Effort, Request
 
 SOLVERS = ("profile", "alternating")
 REFINEMENTS = ("auto", "metric", "frequencies")
+KEEPS = ("auto", "fewest", "best")
 INPUTS = ("auto", "standard", "quantile")
 MISSING = ("error", "impute")
 
@@ -75,11 +76,12 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         model.columns_ = np.searchsorted(np.flatnonzero(kept), self.columns_)
         for name, mask in (
             ("scale_", support),
+            ("fold_agreement_", support),
             ("feature_names_in_", support),
             ("center_", kept),
             ("spread_", kept),
         ):
-            if hasattr(self, name):
+            if getattr(self, name, None) is not None:
                 setattr(model, name, getattr(self, name)[mask])
         model.n_features_in_ = int(support.sum())
         # What speaks of the columns of the whole table.
@@ -171,6 +173,7 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             parameters.check_choice("refine", self.refine, REFINEMENTS, or_none=True)
         parameters.check_choice("inputs", self.inputs, INPUTS)
         parameters.check_choice("effort", self.effort, tuple(EFFORTS))
+        parameters.check_choice("keep", self.keep, KEEPS)
         if self.inputs == "quantile" and (self.refine is None or self.solver == "alternating"):
             raise ValueError(
                 "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
@@ -300,4 +303,5 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             begin_from=begin_from,
             inputs=self.inputs,
             n_variables=self.n_features_to_select,
+            keep=self.keep,
         )

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from srff._utils.text import visible
 from srff.core.groups import parse_groups
 from srff.inspect.outcome import outcome_of
 from srff.inspect.pages import rendered
-from srff.inspect.wording import first_few, number, share
+from srff.inspect.wording import first_few, measured, number, share
 
 MOST_NAMED = 10
 MOST_TOGETHER = 3
@@ -28,6 +27,8 @@ class Entry:
     scale: float
     inside: tuple[str, ...] = ()
     """The names of a group's columns; empty for a single column."""
+    folds: int | None = None
+    """The number of folds that chose it; None where there were none."""
 
     @property
     def described(self) -> str:
@@ -53,21 +54,48 @@ def n_entries(model: Any) -> int:
 
 def selected(model: Any) -> list[Entry]:
     """What the model uses, that of the largest scale first."""
+    scale = np.asarray(model.scale_)
+    return _entries(model, [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0])
+
+
+def near_misses(model: Any) -> list[Entry]:
+    """What some folds chose and the model does not use, that which most chose first."""
+    folds = _fold_counts(model)
+    if folds is None:
+        return []
+    missed = np.where(np.asarray(model.scale_) > 0, 0, folds)
+    found = _entries(model, [int(i) for i in np.argsort(-missed, kind="stable") if missed[i]])
+    return [entry for entry in found if not entry.scale]
+
+
+def _entries(model: Any, order: list[int]) -> list[Entry]:
+    """Columns, or the groups that they are of, in the order of the first of each."""
     known, scale, number = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
-    order = [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0]
+    folds = _fold_counts(model)
+
+    def entry(name: str, columns: tuple[int, ...], inside: tuple[str, ...] = ()) -> Entry:
+        # A column of a group that does not vary is chosen with it.
+        chosen = None if folds is None else int(folds[list(columns)].max())
+        return Entry(name, columns, float(scale[list(columns)].max()), inside, chosen)
+
     if number is None:
-        return [Entry(known[i], (i,), float(scale[i])) for i in order]
+        return [entry(known[i], (i,)) for i in order]
     given = _group_names(model.groups, number, getattr(model, "feature_names_in_", None))
     out = []
     for group in dict.fromkeys(number[order].tolist()):
         columns = tuple(np.flatnonzero(number == group).tolist())
         inside = tuple(known[i] for i in columns)
-        largest = float(scale[list(columns)].max())
         if len(columns) == 1:
-            out.append(Entry(inside[0], columns, largest))
+            out.append(entry(inside[0], columns))
         else:
-            out.append(Entry(given.get(group) or _together(inside), columns, largest, inside))
+            out.append(entry(given.get(group) or _together(inside), columns, inside))
     return out
+
+
+def _fold_counts(model: Any) -> np.ndarray | None:
+    """How many folds chose each column; None where there were no folds."""
+    agreement = getattr(model, "fold_agreement_", None)
+    return None if agreement is None else np.rint(agreement * model.n_folds_).astype(int)
 
 
 def _group_numbers(model: Any) -> np.ndarray | None:
@@ -120,12 +148,48 @@ def noun(model: Any, count: int = 2) -> str:
     return f"{word} or group{'' if count == 1 else 's'}" if grouped else word
 
 
+def known_error(model: Any) -> float:
+    """The error on new rows; where that is not known, on the rows that chose the model."""
+    expected = getattr(model, "expected_error_", np.nan)
+    return float(expected if np.isfinite(expected) else model.validation_error_)
+
+
+def judged_on_new_rows(model: Any) -> bool:
+    """Whether the error on new rows is known."""
+    return bool(np.isfinite(getattr(model, "expected_error_", np.nan)))
+
+
+def error_on_new_rows(model: Any) -> str:
+    """That error with its standard error."""
+    return measured(model.expected_error_, model.expected_error_se_)
+
+
+def held_out(model: Any) -> str:
+    """The rows that it comes from."""
+    how = f" in {model.n_folds_:,} folds" if model.n_folds_ else ", which also chose the model"
+    return f"{model.judged_rows_:,.0f} rows held out{how}"
+
+
+def also_chosen(model: Any, most: int = MOST_NAMED) -> str:
+    """What some folds chose and the model does not use, in words; empty if there is nothing."""
+    by_count: dict[int, list[str]] = {}
+    for entry in near_misses(model):
+        by_count.setdefault(entry.folds or 0, []).append(entry.described)
+    return "; ".join(
+        f"in {count} of {model.n_folds_} folds: {first_few(names, most)}"
+        for count, names in by_count.items()
+    )
+
+
 def explained(model: Any) -> float:
-    """The share of the error without any variable that the model removes on the validation rows.
+    """The share of the error without any variable that the model removes; none by no variable.
 
     Of squares, that is the share of the variance that is explained.
     """
-    ratio = model.validation_error_ / model.constant_error_ if model.constant_error_ else np.nan
+    error = known_error(model)
+    if np.isfinite(error) and not np.any(model.scale_):
+        return 0.0
+    ratio = error / model.constant_error_ if model.constant_error_ else np.nan
     return float(1 - (ratio**2 if outcome_of(model).loss.quadratic else ratio))
 
 
@@ -145,16 +209,33 @@ def summary(model: Any) -> str:
     chosen, total = selected(model), n_entries(model)
     if not chosen:
         return f"none of {total:,} {noun(model, total)} matters"
-    named = first_few((visible(entry.described) for entry in chosen), MOST_NAMED)
+    named = first_few((_with_doubt(model, entry) for entry in chosen), MOST_NAMED)
     text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
     try:
         outcome = outcome_of(model)
     except ValueError:
         return text  # a loss that is none was set after the fit
+    what = "" if outcome.loss.quadratic else f"{outcome.measure.name}, "
+    if judged_on_new_rows(model):
+        error = f"error on new rows: {error_on_new_rows(model)} ({what}{held_out(model)})"
+        constant = number(model.constant_error_)
+        if outcome.loss.quadratic:
+            better = f"{constant} for {outcome.constant}; {compared(model)}"
+        else:
+            better = f"{compared(model)} ({constant})"
+        missed = also_chosen(model)
+        return "; ".join([text, error, better, *([f"also chosen {missed}"] if missed else [])])
     if not np.isfinite(model.validation_error_):
         return text
-    what = "" if outcome.loss.quadratic else f"{outcome.measure.name}, "
     return f"{text}; validation error {number(model.validation_error_)} ({what}{compared(model)})"
+
+
+def _with_doubt(model: Any, entry: Entry) -> str:
+    """The name, and the number of folds where not all chose it."""
+    name = visible(entry.described)
+    if entry.folds is None or entry.folds == model.n_folds_:
+        return name
+    return f"{name} (in {entry.folds} of {model.n_folds_} folds)"
 
 
 def html_summary(model: Any) -> str:

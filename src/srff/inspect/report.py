@@ -20,7 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 from srff._utils.atomic_files import replace_file
 from srff._utils.version import __version__
 from srff.data.encoding.columns import Category
-from srff.inspect.describe import compared, feature_names, n_entries, noun, selected
+from srff.inspect.describe import (
+    also_chosen,
+    compared,
+    error_on_new_rows,
+    feature_names,
+    held_out,
+    judged_on_new_rows,
+    known_error,
+    n_entries,
+    noun,
+    selected,
+)
 from srff.inspect.evaluate import Assessment, assess
 from srff.inspect.outcome import ClassFigures, outcome_of
 from srff.inspect.pages import rendered
@@ -96,6 +107,8 @@ def report(
         answer=_answer(model),
         rows=None if rows is None else _on_rows(model, rows),
         variables=_variable_table(model, rows),
+        n_folds=model.n_folds_,
+        also_chosen=also_chosen(model, MOST_LISTED),
         pictures=pictures(model, X, y),
         search=_search(model),
         data=_data(model),
@@ -111,9 +124,6 @@ def _answer(model: Any) -> dict[str, Any]:
     """What matters, and how well it predicts rows that were held out."""
     chosen, total, outcome = selected(model), n_entries(model), outcome_of(model)
     nouns = {"selected": noun(model, len(chosen)), "total": noun(model, total)}
-    held_out = None
-    if np.isfinite(model.validation_error_):
-        held_out = {"error": model.validation_error_, "compared": compared(model)}
     return {
         "named": [
             {"name": entry.name, "columns": entry.described.removeprefix(entry.name)}
@@ -127,7 +137,22 @@ def _answer(model: Any) -> dict[str, Any]:
         "has_groups": any(entry.inside for entry in chosen),
         "sought": outcome.sought,
         "measure": outcome.measure.name,
-        "held_out": held_out,
+        "kept_by": None if model.refine is None else model.keep,
+        "judged": _judged(model),
+    }
+
+
+def _judged(model: Any) -> dict[str, Any] | None:
+    """The error on new rows, or on those that chose the model where the first is not known."""
+    if not np.isfinite(known_error(model)):
+        return None
+    new = judged_on_new_rows(model)
+    return {
+        "error": error_on_new_rows(model) if new else number(model.validation_error_),
+        "rows": held_out(model) if new else None,
+        "constant": outcome_of(model).constant,
+        "constant_error": model.constant_error_,
+        "compared": compared(model),
     }
 
 
@@ -157,7 +182,8 @@ def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
     if not chosen:
         return None
     total = sum(entry.scale for entry in chosen)
-    head = ["variable", "scale", "share"]
+    folds = chosen[0].folds is not None
+    head = ["variable", "scale", "share", *(["folds"] if folds else [])]
     missed = {}
     if rows is not None:
         head += ["missed by", "standard error"]
@@ -167,6 +193,7 @@ def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
             entry.described,
             number(entry.scale),
             share(entry.scale / total),
+            *([f"{entry.folds}/{model.n_folds_}"] if folds else []),
             *map(number, missed.get(entry, ())),
         ]
         for entry in chosen[:MOST_LISTED]
@@ -224,6 +251,8 @@ def _search(model: Any) -> dict[str, Any]:
     table = Table("Candidates, the best first", ["kind", "inputs", *what], lines)
     return {
         "n_candidates": len(path["alpha"]),
+        "measure": outcome.measure.name,
+        "own_error": model.validation_error_ if model.n_folds_ else None,
         "n_passes": model.n_passes_,
         "effective_passes": model.effective_passes_ if sampled else None,
         "kind": model.model_kind_,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ def number(x: Any) -> str:
     if x and not 1e-4 <= abs(x) < 1e7:
         return f"{x:.3e}"
     return f"{x:,.4g}" if abs(x) < 1e4 else f"{x:,.0f}"
+
+
+def measured(x: float, error: float) -> str:
+    """A number with its standard error: two digits of that, and what they leave of the number."""
+    if not (error > 0 and 1e-4 <= abs(x) < 1e7 and 1e-6 <= error < 1e7):
+        return f"{number(x)} +- {number(error)}"
+    digits = max(1 - floor(log10(error)), 0)
+    return f"{x:,.{digits}f} +- {error:,.{digits}f}"
 
 
 def share(x: float) -> str:

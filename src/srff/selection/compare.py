@@ -148,6 +148,37 @@ class Judge:
         n = np.array([each.n for each in rows])
         losses = n * np.array([[c.validation_error for c in panel.each] for panel in own])
         elsewhere = losses.sum(axis=1, keepdims=True) - losses
+        taken = [own[k] for k in elsewhere.argmin(axis=0)]
+        if n.size == 1:
+            taken = [self.with_own_loss(chosen)]
+        each = [panel.each[k] for k, panel in enumerate(taken)]
+        mean = float(np.average([c.validation_error for c in each], weights=n))
+        squares = [r.loss_squares(c.loss, c.expansion()) for r, c in zip(rows, each, strict=True)]
+        variance = max(float(np.average(squares, weights=n)) - mean**2, 0.0)
+        return mean, float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
+
+    def _lines_if_few_rows(self, panels: list[Panel]) -> list[Panel]:
+        """Of few rows the linear panels alone, unless the best of all is clearly better.
+
+        Among many kinds of curves some fit few rows by chance; among lines fewer do.
+        """
+        lines = [p for p in panels if all(c.kind in ("linear", "mean") for c in p.each)]
+        if self._folds[0].problem.n_rows >= self._config.curve_rows or not lines:
+            return panels
+        clearly = self.worse(self.best(lines), self.best(panels), self._config.curve_level)
+        return panels if clearly else lines
+
+    def expected(self, panels: Sequence[Panel], chosen: Panel) -> tuple[float, float]:
+        """The mean loss on new rows of what is chosen among panels in this way; its standard error.
+
+        For each fold the best by the rows of the others is taken: the lowest of many errors on the
+        rows that chose it would be too low.  Without folds it is the error of ``chosen``.
+        """
+        own = [self.with_own_loss(panel) for panel in self.hopeful(panels)]
+        rows = [search.validation for search in self._folds]
+        n = np.array([each.n for each in rows])
+        losses = n * np.array([[c.validation_error for c in panel.each] for panel in own])
+        elsewhere = losses.sum(axis=1, keepdims=True) - losses
         mean = losses[elsewhere.argmin(axis=0), np.arange(n.size)].sum() / n.sum()
         mine = self.with_own_loss(chosen)
         mean = mean if n.size > 1 else mine.error
@@ -163,7 +194,7 @@ def chance(untouched: Untouched) -> float:
     """The p-value of panels where nothing depends on anything, by permutations.
 
     The outputs of a panel are shuffled among the rows of each fold; its gain is then measured in
-    units of how its shuffled losses vary.  Under independence the largest of all panels is above
+    units of how its shuffled losses vary (times :attr:`Untouched.spread`).  Under independence the largest of all panels is above
     the largest in a shuffle no more often than the p-value says, whatever the law of the losses,
     and however many panels were tried.  By the loss of the search.
     """
@@ -177,7 +208,7 @@ def chance(untouched: Untouched) -> float:
     shuffled = losses[:, 1:]
     spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
     gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
-    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
+    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max() / untouched.spread)
     return float((1 + above) / (1 + shuffles))
 
 

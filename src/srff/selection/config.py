@@ -198,6 +198,9 @@ class Config:
     """Up to so many rows the last model is the mean of those of all folds: few rows leave each of
     them too sure, and each costs little."""
 
+    very_few_rows: int = 100
+    """Up to so many rows classes, counts and quantiles have no last model beyond the search's."""
+
     judged_alphas: Numbers = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0)
     """Penalties of a candidate by the problem's own loss, where that is not the search's, as shares
     of its own: larger ones too, since a log loss punishes a model that is too sure."""

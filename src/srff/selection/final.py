@@ -79,11 +79,13 @@ def last_models(search: Search, chosen: Candidate, error: float) -> list[Candida
 def mean_of_folds(folds: Folds, judge: Judge, chosen: list[Candidate], error: float) -> Candidate:
     """The mean over all folds of one kind of model on the same columns.
 
-    The kind, and for a loss that is not quadratic the penalty, are chosen on the rows that all
-    folds hold out together; those of one fold are too few.
+    The kind is chosen on the rows that all folds hold out together; those of one fold are too few.
+    With very few rows the chosen candidates stay as they are, unless the loss is quadratic: a last
+    model would only be surer.
     """
     panels = [judge.with_own_loss(panel_of(folds, chosen))]
-    if isinstance(folds[0].problem.loss, Squared):
+    very_few = folds[0].problem.n_rows <= folds[0].config.very_few_rows
+    if isinstance(folds[0].problem.loss, Squared) or not very_few:
         tasks = [
             partial(last_models, search, candidate, error)
             for search, candidate in zip(folds, chosen, strict=True)

@@ -83,6 +83,20 @@ class Untouched:
 
     folds: Folds
     panels: tuple[Panel, ...]
+    n_folds: int = 1
+    """How many there are in all."""
+
+    @property
+    def spread(self) -> float:
+        """How much more gains vary by chance than shuffles show.
+
+        With ``c_k`` what inputs and targets of fold k have in common by chance, the gain is the
+        sum over folds k of ``c_k' sum_{j != k} c_j``: every pair of folds stands in it twice, each
+        learning from the other.  A shuffle takes ``c_k`` anew and leaves the models, so that pairs
+        are two numbers.  Of m folds out of K the variances are as ``m + K - 2`` to ``K - 1``.
+        """
+        m, K = len(self.folds), self.n_folds
+        return float(np.sqrt((m + K - 2) / (K - 1))) if K > 1 else 1.0
 
     def of(self, folds: Folds, panels: Sequence[Panel]) -> Untouched:
         """With more panels of all folds, those of fewer folds if these have fewer."""

@@ -34,9 +34,9 @@ def race(scalings: list[Folds]) -> tuple[Folds, list[Panel], Untouched]:
     panels = _followed(folds, list(firsts.values()))
     if len(chosen) == len(folds):
         made = [panel for line in lines if line.folds is chosen for panel in line.made]
-        return folds, panels, Untouched(folds, tuple(made))
+        return folds, panels, Untouched(folds, tuple(made), len(folds))
     # The rows of the first fold have chosen among these.
-    return folds, panels, Untouched(folds[len(chosen) :], ()).of(folds, panels)
+    return folds, panels, Untouched(folds[len(chosen) :], (), len(folds)).of(folds, panels)
 
 
 def _lines(scalings: list[Folds]) -> list[Line]:

@@ -30,6 +30,7 @@ from srff.export.format.kinds import (
     Integers,
     Kind,
     Number,
+    OrNone,
     Packed,
     PerOutput,
     Stored,
@@ -44,8 +45,16 @@ from srff.export.format.settings import packed_parameters, unpacked_parameters
 OUTPUTS = ("default", "pandas", "polars")
 """What ``set_output`` may have been given."""
 
-SINCE_FORMAT_3 = {"n_evaluations_": 0}
-"""Attributes that files of format 2 lack, and what stands for them."""
+LATER = {
+    "n_evaluations_": 0,
+    "expected_error_": float("nan"),
+    "expected_error_se_": float("nan"),
+    "judged_rows_": float("nan"),
+    "n_folds_": 0,
+    "fold_agreement_": None,
+}
+"""Attributes that files lack of formats before 3, and, from the second on, before 4; what stands
+for them."""
 
 OPTIONAL = {"feature_names_in_"}
 """What a fitted model may lack."""
@@ -130,8 +139,8 @@ def _with_attributes(model: Any, stored: Stored) -> Any:
     for name, kind in known.fitted.items():
         if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
             continue
-        if name in SINCE_FORMAT_3 and name not in stored.values:
-            stored.attributes[name] = SINCE_FORMAT_3[name]
+        if name in LATER and name not in (*stored.values, *stored.arrays):
+            stored.attributes[name] = LATER[name]
             continue
         stored.attributes[name] = kind.unpack(name, stored)
     stored.check_empty()
@@ -148,6 +157,8 @@ def _check_together(model: Any) -> None:
         raise Refused("it has no components")
     _check_selection(model)
     _check_labels(model)
+    if (model.fold_agreement_ is None) != (model.n_folds_ == 0):
+        raise Refused("n_folds_ does not fit fold_agreement_")
     inputs = model.input_map_
     if isinstance(inputs, Standardise) and not (
         np.array_equal(inputs.center, model.center_[columns])
@@ -267,6 +278,11 @@ _RESULTS: dict[str, Kind] = {
     ),
     "model_kind_": Text(),
     "validation_error_": ANY,
+    "expected_error_": ANY,
+    "expected_error_se_": ANY,
+    "judged_rows_": ANY,
+    "n_folds_": Count(),
+    "fold_agreement_": OrNone(Floats(COLUMNS, low=0.0, high=1.0)),
     "constant_error_": ANY,
     "input_map_": InputMap(),
     "sigma_": Number(low=0.0, or_none=True),

@@ -213,6 +213,24 @@ class Floats(Array):
 
 
 @dataclass(frozen=True)
+class OrNone:
+    """Of a kind, or None."""
+
+    kind: Kind
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        if value is None:
+            out.values[name] = None
+        else:
+            self.kind.pack(name, value, out)
+
+    def unpack(self, name: str, stored: Stored) -> Any:
+        if stored.values.get(name, 0) is None:
+            return stored.value(name)
+        return self.kind.unpack(name, stored)
+
+
+@dataclass(frozen=True)
 class PerOutput:
     """Numbers for each output; where there is one that is a vector, without that dimension.
 

@@ -18,7 +18,7 @@ from srff.core.kernels import Gaussian, Laplace, Matern, get_kernel
 from srff.core.losses import LOSSES, Logistic, Loss, Multinomial, Pinball, Poisson, Squared
 from srff.data.encoding.learning import HOWS
 from srff.data.engines import parse_memory
-from srff.estimators.selector import INPUTS, MISSING, REFINEMENTS, SOLVERS
+from srff.estimators.selector import INPUTS, KEEPS, MISSING, REFINEMENTS, SOLVERS
 from srff.export.format.container import Refused, check_keys, mapping, quoted
 from srff.export.format.kinds import short_text
 from srff.selection.config import EFFORTS
@@ -30,8 +30,8 @@ LEFT_OUT = (
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine
 it is on: a file from elsewhere must not say where a fit is to write."""
 
-SINCE_FORMAT_3 = {"effort": "auto"}
-"""Parameters that files of format 2 lack, and the values that they stand for."""
+LATER = {"effort": "auto", "keep": "fewest"}
+"""Parameters that files of formats before 3 and 4 lack, and the values that they stand for."""
 
 CODE = ("kernel", "loss", "categories")
 """Those of them that the user is told of."""
@@ -85,8 +85,8 @@ def unpacked_parameters(make: Any, about: Mapping[str, Any]) -> Any:
         mapping("left_out", about["left_out"]),
     )
     known = set(make().get_params())
-    for name in SINCE_FORMAT_3.keys() & known - given.keys():
-        given[name] = SINCE_FORMAT_3[name]
+    for name in LATER.keys() & known - given.keys():
+        given[name] = LATER[name]
     check_keys("parameters and left_out", {**given, **notes}, known)
     for name, note in notes.items():
         if name not in LEFT_OUT or name in given:
@@ -334,6 +334,7 @@ CHECKS: dict[str, Check] = {
     "solver": _choice(*SOLVERS),
     "refine": _or(None, _choice(*REFINEMENTS)),
     "effort": _choice(*EFFORTS),
+    "keep": _choice(*KEEPS),
     "inputs": _choice(*INPUTS),
     "validation": _or(None, parameters.check_share_or_folds),
     "max_iter": _or(None, _integer(1)),
