@@ -93,7 +93,7 @@ KeepOption = Annotated[
     Keep,
     typer.Option(
         help="Keep a variable if it is significantly missed (fewest) or lowers the error (best); "
-        "auto: fewest from 1,000 rows on, less strict below."
+        "auto: fewest from 500 rows on, less strict below."
     ),
 ]
 NFeatures = Annotated[

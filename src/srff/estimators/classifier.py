@@ -66,7 +66,7 @@ default="gaussian"
     keep : {"auto", "fewest", "best"}, default="auto"
         When a variable stays.  "fewest": only if the model without it is significantly worse on
         rows held out (level 0.05).  "best": the lowest error on rows held out decides.  "auto" is
-        "fewest" from 1,000 rows on; with fewer rows the level rises in proportion, up to one half:
+        "fewest" from 500 rows on; with fewer rows the level rises in proportion, up to one half:
         few rows show little, and what they do not show is no reason to drop.  For ``refine``,
         without ``n_features_to_select``.
     inputs : {"auto", "standard", "quantile"}, default="auto"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from srff._utils.text import visible
 from srff.core.groups import parse_groups
 from srff.inspect.outcome import outcome_of
 from srff.inspect.pages import rendered

@@ -157,46 +157,14 @@ class Judge:
         variance = max(float(np.average(squares, weights=n)) - mean**2, 0.0)
         return mean, float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
 
-    def _lines_if_few_rows(self, panels: list[Panel]) -> list[Panel]:
-        """Of few rows the linear panels alone, unless the best of all is clearly better.
-
-        Among many kinds of curves some fit few rows by chance; among lines fewer do.
-        """
-        lines = [p for p in panels if all(c.kind in ("linear", "mean") for c in p.each)]
-        if self._folds[0].problem.n_rows >= self._config.curve_rows or not lines:
-            return panels
-        clearly = self.worse(self.best(lines), self.best(panels), self._config.curve_level)
-        return panels if clearly else lines
-
-    def expected(self, panels: Sequence[Panel], chosen: Panel) -> tuple[float, float]:
-        """The mean loss on new rows of what is chosen among panels in this way; its standard error.
-
-        For each fold the best by the rows of the others is taken: the lowest of many errors on the
-        rows that chose it would be too low.  Without folds it is the error of ``chosen``.
-        """
-        own = [self.with_own_loss(panel) for panel in self.hopeful(panels)]
-        rows = [search.validation for search in self._folds]
-        n = np.array([each.n for each in rows])
-        losses = n * np.array([[c.validation_error for c in panel.each] for panel in own])
-        elsewhere = losses.sum(axis=1, keepdims=True) - losses
-        mean = losses[elsewhere.argmin(axis=0), np.arange(n.size)].sum() / n.sum()
-        mine = self.with_own_loss(chosen)
-        mean = mean if n.size > 1 else mine.error
-        squares = [
-            each.loss_squares(c.loss, c.expansion())
-            for each, c in zip(rows, mine.each, strict=True)
-        ]
-        variance = max(float(np.average(squares, weights=n)) - mine.error**2, 0.0)
-        return float(mean), float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
-
 
 def chance(untouched: Untouched) -> float:
     """The p-value of panels where nothing depends on anything, by permutations.
 
     The outputs of a panel are shuffled among the rows of each fold; its gain is then measured in
-    units of how its shuffled losses vary (times :attr:`Untouched.spread`).  Under independence the largest of all panels is above
-    the largest in a shuffle no more often than the p-value says, whatever the law of the losses,
-    and however many panels were tried.  By the loss of the search.
+    units of how its shuffled losses vary, times :attr:`Untouched.spread`.  Under independence the
+    largest of all panels is above the largest in a shuffle no more often than the p-value says,
+    whatever the law of the losses, and however many panels were tried.  By the loss of the search.
     """
     shuffles = untouched.folds[0].config.shuffles
     losses = np.zeros((len(untouched.panels), 1 + shuffles))
