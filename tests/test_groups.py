@@ -16,6 +16,7 @@ from srff.core.parametrisations import Scales
 from srff.core.simplex import project_simplex
 from srff.selection.descents import Start, descend_penalties
 from srff.selection.eliminate import eliminate, importance
+from srff.selection.panel import panel_of
 from srff.selection.search import Effort
 
 # What is accepted.
@@ -304,7 +305,8 @@ def eliminated():
         search = search_of(problem, effort=Effort(10, 1e-6), n_variables=2)
         start = Start("scales", columns, point, problem.at_constant())
         first = descend_penalties(search, start, np.array([1e-2, 1e-3, 1e-4]), SQUARED)
-        yield search, eliminate(search, [first])
+        panels = eliminate((search,), [panel_of((search,), [first])])
+        yield search, [panel.each[0] for panel in panels]
 
 
 def test_groups_leave_as_a_whole(eliminated):

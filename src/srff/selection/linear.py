@@ -38,6 +38,11 @@ class Lines:
     sizes: np.ndarray
     """At each penalty, of each column the size of its coefficient: zero for most."""
 
+    def spread(self, slow: float) -> np.ndarray:
+        """That of each column among the training rows: sizes are in units of it."""
+        S = self.training
+        return np.sqrt(np.diag(S.G) / S.n * S.G.shape[0] / 2) / slow
+
 
 def straight_lines(folds: Folds) -> list[list[Panel]]:
     """Linear panels of enough variables, for each penalty of the lasso those of several ridges."""
@@ -126,11 +131,11 @@ def _candidates(search: Search, lines: Lines, number: int) -> list[Candidate]:
         return [nothing(search)] * len(shares)
     columns, w, k = lines.columns[part], sizes[part], part.size
     slow = search.config.line_frequency
-    scale = slow * np.sqrt(w / w.max())
-    training, validation = (
-        _rescaled(S, part, scale / slow) for S in (lines.training, lines.validation)
-    )
+    scale = slow * np.sqrt(w / w.max()) / lines.spread(slow)[part]
     point = Scales.of(scale, np.eye(k), np.full(k, -np.pi / 2), search.groups.positions(columns))
+    training, validation = (
+        _rescaled(S, part, point.strength() / slow) for S in (lines.training, lines.validation)
+    )
     alpha = 2 * lines.penalties[number] * slow**2 / (w.max() * k)
     given = search.request.alpha
     alphas = [alpha * share if given is None else given / search.problem.unit for share in shares]
