@@ -90,7 +90,7 @@ def test_the_solver_is_the_papers_algorithm_as_it_is_printed(alpha):
         printed = (U, u, 120 * D * alpha, p.E, p.b, p.budget)
     a, _, J = algorithm1(*printed, n_iter + 1)
     _, gamma, _ = algorithm1(*printed, n_iter)  # it ends with Step 2, the solver with Step 1
-    np.testing.assert_allclose(state.objective, np.array(J) / 120, rtol=1e-3)
+    np.testing.assert_allclose(state.objective, np.array(J) / 120, rtol=3e-3)
     np.testing.assert_allclose(state.scale, gamma, atol=2e-3)
     # Its features have no 1 / sqrt(D).
     np.testing.assert_allclose(state.coef[:, 0], np.sqrt(D) * a, atol=0.01)

@@ -158,7 +158,7 @@ def test_the_level_of_keeping_a_variable_rises_as_rows_get_fewer(problem, keep, 
 def chance_of(problem, *columns, config=CONFIG):
     search = search_of(problem, config=config)
     each = [panel_of((search,), [on_columns(problem, c)]) for c in columns]
-    return chance(Untouched((search,), tuple(each)))
+    return chance(Untouched((search,), tuple(each), 1))
 
 
 def test_chance_is_told_from_what_depends_on_the_inputs(ring):

@@ -270,9 +270,9 @@ def test_losses_of_shuffled_outputs_agree_with_a_loop_over_shuffles(
 ):
     monkeypatch.setattr(features, "SHUFFLED_ENTRIES", entries)
     X, Y, weight, models = given(xp, block)
-    (found,) = features.shuffled_losses(X, Y, weight, SQUARED, 7, *models)
+    (found,) = features.shuffled_losses(X, Y, weight, SQUARED, (7, 0), *models)
     n = len(block["X"])
-    rng = np.random.RandomState(n)
+    rng = np.random.RandomState(np.array([n, 0]))
     orders = [np.arange(n), *(rng.permutation(n) for _ in range(7))]
     for losses, (columns, W, b, a, c) in zip(np.asarray(found), two_models(block), strict=True):
         F = direct_features(block["X"][:, columns], W, b) @ a + c

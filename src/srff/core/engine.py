@@ -146,14 +146,14 @@ class Engine(Resource, ABC):
         return self._mean_and_error(one, two)
 
     def shuffled_losses(
-        self, loss: Loss, expansions: list[Expansion], n_shuffles: int
+        self, loss: Loss, expansions: list[Expansion], shuffles: tuple[int, int]
     ) -> np.ndarray:
         """Sums of losses of models, as they are and with their outputs shuffled within blocks.
 
-        (models, 1 + n_shuffles); see :func:`srff.core.features.shuffled_losses`.
+        ``shuffles`` are their number and a seed; (models, 1 + number).  See :func:`srff.core.features.shuffled_losses`.
         """
         models = [self._model(expansion) for expansion in expansions]
-        (values,) = self._sum(features.shuffled_losses, None, loss, n_shuffles, *models)
+        (values,) = self._sum(features.shuffled_losses, None, loss, shuffles, *models)
         return values
 
     def blend_losses(

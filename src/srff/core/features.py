@@ -281,16 +281,23 @@ def blend_losses(
 
 
 def shuffled_losses(
-    X: Array, Y: Array, weight: Array | None, loss: Loss, n_shuffles: int, *models: ExpansionArrays
+    X: Array,
+    Y: Array,
+    weight: Array | None,
+    loss: Loss,
+    shuffles: tuple[int, int],
+    *models: ExpansionArrays,
 ) -> tuple[Array]:
     """The losses of each model when its outputs are shuffled among the block's rows.
 
     One row for each model; the first number is the loss as it is, then come so many shuffles, the
-    same for all models.
+    same for all models.  ``shuffles`` are their number and a seed: of blocks of a few rows each,
+    shuffles of one seed would leave the same places as they are in all.
     """
     xp = array_namespace(X, Y)
     n = X.shape[0]
-    rng = np.random.RandomState(n)
+    n_shuffles, seed = shuffles
+    rng = np.random.RandomState(np.array([n, seed]))
     orders = np.empty((1 + n_shuffles, n), dtype=np.int64)
     orders[0] = np.arange(n)
     for order in orders[1:]:

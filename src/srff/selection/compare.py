@@ -171,7 +171,7 @@ def chance(untouched: Untouched) -> float:
     for k, search in enumerate(untouched.folds):
         models = [panel.each[k].expansion() for panel in untouched.panels]
         losses = losses + search.validation.shuffled_losses(
-            search.problem.search_loss, models, shuffles
+            search.problem.search_loss, models, (shuffles, k)
         )
     shuffled = losses[:, 1:]
     spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)

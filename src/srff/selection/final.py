@@ -96,7 +96,9 @@ def mean_of_folds(folds: Folds, judge: Judge, chosen: list[Candidate], error: fl
     folds[0].log.add(*[panel.row() for panel in panels])
     best = best_panel(panels)
     mean = mean_of(folds[0], list(best.each), "mean of folds")
-    return replace(mean, validation_error=best.error)
+    mean = replace(mean, validation_error=best.error)
+    folds[0].log.add(mean)
+    return mean
 
 
 def _best_of_kinds(models: list[Candidate]) -> dict[str, Candidate]:

@@ -83,7 +83,7 @@ class Untouched:
 
     folds: Folds
     panels: tuple[Panel, ...]
-    n_folds: int = 1
+    n_folds: int
     """How many there are in all."""
 
     @property

@@ -20,6 +20,7 @@ Every constant is in :mod:`srff.selection.config`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -96,6 +97,8 @@ def _nothing_found(folds: Folds, judge: Judge, log: Log) -> Found:
         search.scaling, search.validation, problem.loss, problem.constant.c
     )
     panel = panel_of(folds, [nothing(search) for search in folds])
+    constant = replace(constant, validation_error=judge.error(panel))
+    log.add(constant)
     return Found(
         constant,
         log.candidates,
@@ -121,7 +124,7 @@ def begin(
         search = Search(problem, problem.scaled["standard"], request, config, log)
         first = _with_search_loss(search, request.begin_from)
         panel = panel_of((search,), [first])
-        return (search,), [panel], Untouched((search,), (panel,))
+        return (search,), [panel], Untouched((search,), (panel,), 1)
     names = [name for name in problem.scaled if request.inputs in ("auto", name)]
     chosen, firsts, untouched = race(
         [
