@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from srff import RFFRegressor
 from srff.reproduction.baselines import HSICLasso, hsic
 
 
@@ -35,10 +34,6 @@ def entry_order(coefs):
     for a in coefs:
         order += [int(k) for k in np.flatnonzero(a > 1e-12) if k not in order]
     return order
-
-
-def rmse(model, X, y):
-    return np.sqrt(np.mean((y - model.predict(X)) ** 2))
 
 
 @pytest.mark.parametrize("entries", [1, 7 * 37 * 5, 2**18])

@@ -150,7 +150,8 @@ class Engine(Resource, ABC):
     ) -> np.ndarray:
         """Sums of losses of models, as they are and with their outputs shuffled within blocks.
 
-        ``shuffles`` are their number and a seed; (models, 1 + number).  See :func:`srff.core.features.shuffled_losses`.
+        ``shuffles`` are their number and a seed; (models, 1 + number).  See
+        :func:`srff.core.features.shuffled_losses`.
         """
         models = [self._model(expansion) for expansion in expansions]
         (values,) = self._sum(features.shuffled_losses, None, loss, shuffles, *models)
