@@ -161,10 +161,20 @@ class Judge:
 def chance(untouched: Untouched) -> float:
     """The p-value of panels where nothing depends on anything, by permutations.
 
-    The outputs of a panel are shuffled among the rows of each fold; its gain is then measured in
-    units of how its shuffled losses vary, times :attr:`Untouched.spread`.  Under independence the
-    largest of all panels is above the largest in a shuffle no more often than the p-value says,
-    whatever the law of the losses, and however many panels were tried.  By the loss of the search.
+    Under independence the largest gain of all panels is above the largest in a shuffle no more
+    often than the p-value says, whatever the law of the losses, and however many panels were tried.
+    """
+    gain = gains(untouched)
+    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
+    return float((1 + above) / gain.shape[1])
+
+
+def gains(untouched: Untouched) -> np.ndarray:
+    """How much lower the losses of panels are than with their outputs shuffled.
+
+    The outputs of a panel are shuffled among the rows of each fold; gains are in units of how its
+    shuffled losses vary, times :attr:`Untouched.spread`.  (panels, 1 + shuffles): as it is, then
+    for each shuffle.  By the loss of the search.
     """
     shuffles = untouched.folds[0].config.shuffles
     losses = np.zeros((len(untouched.panels), 1 + shuffles))
@@ -176,8 +186,8 @@ def chance(untouched: Untouched) -> float:
     shuffled = losses[:, 1:]
     spread = np.maximum(shuffled.std(axis=1), np.finfo(float).tiny)
     gain = (shuffled.mean(axis=1)[:, None] - losses) / spread[:, None]
-    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max() / untouched.spread)
-    return float((1 + above) / (1 + shuffles))
+    gain[:, 0] /= untouched.spread
+    return gain
 
 
 def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:

@@ -191,6 +191,11 @@ class Config:
     """Level of the test that anything is kept at all: the chance that pure noise keeps a variable,
     counting all panels that were tried."""
 
+    clear_gain: float = 10.0
+    """Standard deviations of shuffled losses from which on the chosen panel predicts more than
+    chance, though its variables were ordered by the rows that judge it: a product of four shows
+    only when most others have left.  In pure noise such panels end at two to four."""
+
     shuffles: int = 199
     """Permutations of that test: its p-values are multiples of 1/200."""
 

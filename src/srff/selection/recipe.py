@@ -28,7 +28,7 @@ import numpy as np
 from srff._utils.progress import Callback
 from srff.core.candidate import Candidate, Found, best_of, constant_candidate
 from srff.data.problem import Problem
-from srff.selection.compare import Judge, chance
+from srff.selection.compare import Judge, chance, gains
 from srff.selection.config import Config
 from srff.selection.descents import Start, descend_penalties, without
 from srff.selection.elect import elected
@@ -67,7 +67,8 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
     judge = Judge(folds)
     if request.n_variables is None:
         chosen = fewest_variables(folds, judge, panels)
-        chosen = chosen if chance(untouched) <= config.mean_level else None
+        if chosen is not None and not more_than_chance(folds, untouched, chosen):
+            chosen = None
     else:
         chosen = best_of_size(folds, panels)
     if chosen is None:
@@ -107,6 +108,19 @@ def _nothing_found(folds: Folds, judge: Judge, log: Log) -> Found:
         judged_rows(folds),
         agreement(folds, panel),
     )
+
+
+def more_than_chance(folds: Folds, untouched: Untouched, chosen: Panel) -> bool:
+    """Whether panels predict more than chance does.
+
+    Those that no held-out row has had a part in; or the chosen one so much that its choice cannot
+    be the reason.
+    """
+    config = folds[0].config
+    if chance(untouched) <= config.mean_level:
+        return True
+    alone = Untouched(folds, (chosen,), len(folds))
+    return bool(gains(alone)[0, 0] >= config.clear_gain)
 
 
 # Step 1: starts.
