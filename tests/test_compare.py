@@ -16,6 +16,7 @@ from srff.core.parametrisations import Scales
 from srff.selection.compare import Judge, chance
 from srff.selection.config import CONFIG
 from srff.selection.panel import Untouched, nothing, panel_of
+from srff.selection.recipe import more_than_chance
 
 ALWAYS_5_PERCENT = replace(CONFIG, keep_rows=1, curve_rows=1)
 
@@ -166,6 +167,25 @@ def test_chance_is_told_from_what_depends_on_the_inputs(ring):
     with made(ring) as true, made((X, y[np.random.RandomState(1).permutation(300)])) as noise:
         assert chance_of(true, [0, 1], [4], [2, 3]) == 1 / (1 + CONFIG.shuffles)
         assert chance_of(noise, [0, 1], [4], [2, 3]) > 0.05
+
+
+def test_a_panel_far_beyond_chance_is_kept_though_none_of_the_untouched_is(ring):
+    X, y = ring
+    for rows, kept in (((X, y), True), ((X, y[np.random.RandomState(1).permutation(300)]), False)):
+        with made(rows) as problem:
+            search = search_of(problem, config=replace(CONFIG, clear_gain=4.0))
+            idle, chosen = (panel_of((search,), [on_columns(problem, c)]) for c in ([4], [0, 1]))
+            untouched = Untouched((search,), (idle,), 1)
+            assert chance(untouched) > CONFIG.mean_level
+            assert more_than_chance((search,), untouched, chosen) is kept
+
+
+def test_gains_of_folds_that_learn_from_each_other_are_divided_by_more(problem):
+    search = search_of(problem)
+    panel = panel_of((search,), [on_columns(problem, [0, 1])])
+    assert Untouched((search,), (panel,), 1).spread == 1.0
+    assert Untouched((search,) * 5, (panel,), 5).spread == pytest.approx(np.sqrt(2))
+    assert Untouched((search,) * 4, (panel,), 5).spread == pytest.approx(np.sqrt(7 / 4))
 
 
 def test_the_p_value_of_chance_is_uniform_for_rare_classes():
