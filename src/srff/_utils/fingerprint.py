@@ -223,6 +223,7 @@ class _Description:
 def _attributes(value: Any) -> dict[str, Any]:
     """The attributes of an object, those in slots too, by name."""
     found = dict(getattr(value, "__dict__", {}))
+    found.pop("__signature__", None)  # NumPy's functions have one once somebody has asked for it
     for kind in type(value).__mro__:
         if "__slots__" not in vars(kind):  # members of types made in C may be addresses
             continue
