@@ -234,7 +234,7 @@ def test_a_memory_limit_finds_the_same(fitted):
     [
         ({}, (CONFIG.wide_features, CONFIG.free_features)),
         ({"memory_limit": "1GB"}, (CONFIG.wide_features, CONFIG.free_features)),
-        ({"memory_limit": 20e6}, (500, 500)),
+        ({"memory_limit": 20e6}, (408, 408)),
         ({"n_components": 40}, (0, 0)),
     ],
 )

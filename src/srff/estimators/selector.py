@@ -228,8 +228,9 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         limit = parse_memory(self.memory_limit)
         if limit is None:
             return wide, free
-        # Sums of D x D numbers: one for each thread, their total, and what a solve needs.
-        fitting = int(np.sqrt(limit / 2 / (8 * (count_threads(self.n_jobs) + 4))))
+        # Sums of D x D numbers: one for each thread, their total, and what a solve needs; beside
+        # them the candidates of all folds.
+        fitting = int(np.sqrt(limit / 3 / (8 * (count_threads(self.n_jobs) + 4))))
         return min(wide, fitting), min(free, fitting)
 
     def _default_validation(self) -> str | None:
