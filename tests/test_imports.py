@@ -88,7 +88,8 @@ BEFORE = {
     "inspect": ("_utils", "core", "data"),
     "estimators": ("_utils", "core", "data", "paper", "selection", "inspect"),
 }
-BEFORE["export"] = BEFORE["reproduction"] = (*BEFORE["estimators"], "estimators")
+BEFORE["inference"] = (*BEFORE["estimators"], "estimators")
+BEFORE["export"] = BEFORE["reproduction"] = (*BEFORE["inference"], "inference")
 BEFORE["cli"] = (*BEFORE["export"], "export", "reproduction")
 """The rooms that each room may ask, beside itself."""
 

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING
 from srff._utils.version import __version__
 
 __all__ = [
+    "Confidence",
     "ModelFileError",
     "Progress",
     "RFFRegressor",
     "SRFFClassifier",
     "SRFFPath",
     "SRFFRegressor",
+    "SRFFSelector",
     "__version__",
+    "confidence",
     "load",
     "plot",
     "save",
@@ -28,16 +31,22 @@ if TYPE_CHECKING:
     from srff.estimators.rff import RFFRegressor
     from srff.export.onnx import to_onnx
     from srff.export.save import ModelFileError, load, save
+    from srff.inference.confidence import confidence
+    from srff.inference.result import Confidence
+    from srff.inference.selector import SRFFSelector
     from srff.paper.path import SRFFPath
 else:
     # Names are imported when they are first asked for: `import srff` alone loads nothing.
     _HOMES = {
+        "Confidence": "srff.inference.result",
         "ModelFileError": "srff.export.save",
         "Progress": "srff._utils.progress",
         "RFFRegressor": "srff.estimators.rff",
         "SRFFClassifier": "srff.estimators.classifier",
         "SRFFPath": "srff.paper.path",
         "SRFFRegressor": "srff.estimators.regressor",
+        "SRFFSelector": "srff.inference.selector",
+        "confidence": "srff.inference.confidence",
         "load": "srff.export.save",
         "save": "srff.export.save",
         "srff_path": "srff.estimators.path",

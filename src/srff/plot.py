@@ -5,6 +5,6 @@ shows or saves anything.  Where the axes are your own, a figure with ``layout="c
 room for long names.
 """
 
-from srff.inspect.plot import convergence, effect, fit, path, scales, stability
+from srff.inspect.plot import confidence, convergence, effect, fit, path, scales, stability
 
-__all__ = ["convergence", "effect", "fit", "path", "scales", "stability"]
+__all__ = ["confidence", "convergence", "effect", "fit", "path", "scales", "stability"]

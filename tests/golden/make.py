@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor, confidence
 from srff.core.kernels import Matern
 from srff.export.format.container import FORMAT
 from srff.export.save import save
@@ -63,8 +63,10 @@ def fitted() -> dict[str, tuple[Any, Any]]:
     counts = np.random.RandomState(2).poisson(np.exp(1.5 * np.sin(2 * np.log(X[:, 0]))))
     T, T_new = joined(table(200, 0)), table(50, 1)
     T_new["colour"] = np.where(np.arange(50) < 5, "violet", T_new["colour"])
+    standard = SRFFRegressor(Matern(2.5), **quick, inputs="standard").fit(X, y)
+    standard.confidence_ = confidence(standard, X, y)
     return {
-        "srff-standard": (SRFFRegressor(Matern(2.5), **quick, inputs="standard").fit(X, y), X_new),
+        "srff-standard": (standard, X_new),
         "srff-quantile": (SRFFRegressor(**quick, inputs="quantile").fit(named, y), X_new),
         "srff-targets": (SRFFRegressor(**quick, groups=[[0, 4]]).fit(X, several), X_new),
         "srff-poisson": (SRFFRegressor(**quick, loss="poisson").fit(X, counts), X_new),

@@ -17,11 +17,13 @@ from srff.cli.errors import Refusal, WrongUse, no_such_column, plain_errors, say
 from srff.cli.options import (
     Checkpoint,
     ClassWeight,
+    ConfidenceOption,
     Debug,
     Device,
     Drop,
     Effort,
     EffortOption,
+    Fdr,
     FitRequest,
     Force,
     Groups,
@@ -73,6 +75,8 @@ def fit(
     missing: MissingOption = Missing.error,
     memory_limit: MemoryLimit = None,
     checkpoint: Checkpoint = None,
+    confidence: ConfidenceOption = False,
+    fdr: Fdr = None,
     device: Device = "cpu",
     seed: Seed = 0,
     settings: Settings = None,
@@ -98,6 +102,8 @@ def fit(
 
       srff fit visits.csv -t weight --row-group patient --validation 5
 
+      srff fit genes.csv -t diagnosis --confidence --fdr 0.2
+
       srff fit 'measurements/*.parquet' -t y --memory-limit 1GB --checkpoint steps
 
       zcat big.csv.gz | srff fit - -t y --set refine=metric --json > summary.json
@@ -122,6 +128,8 @@ def fit(
         missing=missing,
         memory_limit=memory_limit,
         checkpoint=checkpoint,
+        confidence=confidence,
+        fdr=fdr,
         device=device,
         seed=seed,
         settings=settings or [],
@@ -152,6 +160,7 @@ def _run(request: FitRequest) -> None:
 
     begun = time.perf_counter()
     check_free(request.out, request.force)
+    _check_confidence(request)
     with opened(request.table) as table:
         _check_names(table, request)
         classes = _classes_wanted(table, request)
@@ -168,8 +177,30 @@ def _run(request: FitRequest) -> None:
             _tell_columns(rows, request)
             _tell_task(table, rows, request)
         model.fit(rows.source)
+        if request.confidence:
+            model.confidence_ = _confidence(model, rows, request)
     out = _written(model, request)
     _show(model, rows, request, out, time.perf_counter() - begun)
+
+
+def _check_confidence(request: FitRequest) -> None:
+    """Refuse a rate that is none, or nobody has asked for."""
+    if request.fdr is not None and not request.confidence:
+        raise WrongUse("--fdr goes with --confidence.")
+    if request.fdr is not None and not 0 < request.fdr < 1:
+        raise WrongUse(f"--fdr {request.fdr:g} must be a number between 0 and 1.")
+    if request.confidence and request.time is not None:
+        raise WrongUse(
+            "--confidence and --time cannot be given together: rows are set aside at random."
+        )
+
+
+def _confidence(model: Any, rows: Rows, request: FitRequest) -> Any:
+    """How sure it is of each variable, by further searches of the same kind."""
+    from srff.inference.confidence import confidence
+
+    q = 0.1 if request.fdr is None else request.fdr
+    return confidence(model, rows.source, q=q)
 
 
 def _check_names(table: Table, request: FitRequest) -> None:

@@ -143,6 +143,22 @@ MemoryLimit = Annotated[
 Checkpoint = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Keep the steps here, to go on after a stop.")
 ]
+ConfidenceOption = Annotated[
+    bool,
+    typer.Option(
+        "--confidence",
+        help="Say how sure it is of each variable: five more searches, each judged on rows set "
+        "aside.",
+    ),
+]
+Fdr = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="With --confidence: of the variables that are confirmed at most such a share does not "
+        "matter, in the mean; 0.1 unless given.",
+    ),
+]
 Device = Annotated[str, typer.Option(help="cpu, or a PyTorch device such as cuda.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same model.")
@@ -180,6 +196,8 @@ class FitRequest:
     missing: Missing
     memory_limit: str | None
     checkpoint: Path | None
+    confidence: bool
+    fdr: float | None
     device: str
     seed: int
     settings: list[str]

@@ -53,9 +53,40 @@ def summary(model: Any) -> dict[str, Any]:
     }
     if outcome.loss.quadratic:
         found["r2"] = part
+    sure = getattr(model, "confidence_", None)
+    if sure is not None:
+        found["confidence"] = _certainty(sure)
     if outcome.labels:
         found["classes"] = list(outcome.labels)
     return found
+
+
+def _certainty(sure: Any) -> dict[str, Any]:
+    """What is confirmed, and what is known of each variable that any split chose."""
+    low, high = sure.rise_interval
+    return {
+        "q": sure.q,
+        "splits": sure.n_splits,
+        "confirmed": sure.confirmed,
+        "stability": sure.stability[0],
+        "lines": sure.lines(),
+        "variables": [
+            {
+                "name": str(sure.names[k]),
+                "confirmed": bool(sure.confirmed_units[k]),
+                "selected_in": int(sure.selected[:, k].sum()),
+                "confirmed_in": int(sure.confirmed_splits[:, k].sum()),
+                "p_value": float(sure.p_values[k]),
+                "rise": float(sure.rise[k]),
+                "rise_low": float(low[k]),
+                "rise_high": float(high[k]),
+                "share": float(sure.share[k]),
+                "near_copies": bool(sure.near_copies[k]),
+                "doubtful": bool(sure.doubtful[k]),
+            }
+            for k in sure.chosen
+        ],
+    }
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
@@ -114,6 +145,12 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
         console.print(_variables(found, console))
     else:
         console.print(f"No variable was selected: the model predicts {found['constant']}.")
+    sure = found.get("confidence")
+    if sure is not None:
+        for line in sure["lines"]:
+            console.print(Text(printable(line[0].upper() + line[1:], console)))
+        if sure["variables"]:
+            console.print(_sure(sure, console))
     rest = Table(show_header=False)
     rest.add_column()
     rest.add_column(overflow="fold")
@@ -150,6 +187,28 @@ def _variables(found: dict[str, Any], console: Console) -> Table:
         table.add_row(label, f"{one['scale']:.3f}", bar, *sure)
     if len(selected) > SHOWN:
         table.add_row(f"and {len(selected) - SHOWN} more", "", "")
+    return table
+
+
+def _sure(sure: dict[str, Any], console: Console) -> Table:
+    """What is known of each variable that any split chose."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("variable", "sure", "chosen", "alone", "p", "of what is explained")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for one in sure["variables"][:SHOWN]:
+        table.add_row(
+            Text(printable(one["name"], console)),
+            "confirmed" if one["confirmed"] else "not sure",
+            f"{one['selected_in']}/{sure['splits']}",
+            f"{one['confirmed_in']}/{sure['splits']}",
+            f"{one['p_value']:.3f}",
+            _share(one["share"]),
+        )
+    if len(sure["variables"]) > SHOWN:
+        table.add_row(f"and {len(sure['variables']) - SHOWN} more")
     return table
 
 

@@ -129,6 +129,8 @@ def _store_expected(model: Any, problem: Problem, found: Found) -> None:
 
 
 def _store_common(model: Any, problem: Problem) -> None:
+    if hasattr(model, "confidence_"):
+        del model.confidence_  # it is of another fit
     model.center_, model.spread_ = problem.standard.center, problem.standard.spread
     model.sigma_ = problem.sigma
     model.target_spread_ = problem.targets.unit

@@ -10,11 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from srff._utils import parameters
-from srff._utils.arrays import to_host
 from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
 from srff.core.candidate import Candidate, Found
@@ -23,6 +21,7 @@ from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.base import RandomFeatureModel
+from srff.estimators.column_selector import ColumnSelectorMixin
 from srff.inspect.describe import html_summary, summary
 from srff.paper.alpha_search import search_alternating
 from srff.paper.profile_search import BUDGET_FACTORS, search_profile
@@ -37,7 +36,7 @@ INPUTS = ("auto", "standard", "quantile")
 MISSING = ("error", "impute")
 
 
-class SelectingModel(SelectorMixin, RandomFeatureModel):
+class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
     """A model that finds the variables it needs."""
 
     selection_config: ClassVar[Config] = CONFIG
@@ -74,6 +73,8 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
             assert self.levels_ is not None
             model.levels_ = tuple(self.levels_[k] for k in np.flatnonzero(support))
         model.columns_ = np.searchsorted(np.flatnonzero(kept), self.columns_)
+        if hasattr(model, "confidence_"):
+            del model.confidence_  # it is of the columns of the whole table
         for name, mask in (
             ("scale_", support),
             ("fold_agreement_", support),
@@ -130,37 +131,6 @@ class SelectingModel(SelectorMixin, RandomFeatureModel):
         from srff.inspect.report import report
 
         return report(self, path, X, y, overwrite=overwrite)
-
-    def transform(self, X: Any) -> Any:
-        """Reduce the inputs to the selected columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, with the columns that the model was fitted on.
-
-        Returns
-        -------
-        X : array or data frame of shape (n_samples, n_selected)
-        """
-        return super().transform(to_host(X))
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Put zeros where :meth:`transform` dropped columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_selected)
-            The selected columns.
-
-        Returns
-        -------
-        X : array of shape (n_samples, n_features)
-        """
-        X = to_host(X)
-        if np.shape(X)[1:] == (0,) and not self.get_support().any():
-            return np.zeros((len(X), self.n_features_in_))  # scikit-learn refuses no column at all
-        return super().inverse_transform(X)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
+from srff._utils.text import visible
 from srff.inference.stability import stability
+from srff.inspect.pages import rendered
+from srff.inspect.wording import first_few, number, plural, share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INTERVAL = 0.95
 """Level of the intervals."""
+
+MOST_NAMED = 10
+"""Units that a sentence names."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,12 +113,155 @@ class Confidence:
         """The rise as a share of what the models explain; NaN where they explain nothing."""
         return self.rise / self.gain if self.gain > 0 else np.full(self.rise.shape, np.nan)
 
-    @cached_property
+    @property
     def order(self) -> np.ndarray:
         """The units: the confirmed ones first, then by their p-values and their rise."""
         return np.lexsort((-self.rise, self.p_values, ~self.confirmed_units))
 
     @property
+    def chosen(self) -> np.ndarray:
+        """The units that any split chose, in that order."""
+        ever = self.selected.sum(axis=0) > 0
+        return self.order[ever[self.order]]
+
+    @property
     def stability(self) -> tuple[float, float, float]:
-        """How far the splits' selections agree, and the ends of its interval."""
+        """How far the splits' selections agree, and the ends of its interval.
+
+        Nogueira's index: one where all agree, zero where they are drawn at random.
+        """
         return stability(self.selected, INTERVAL)
+
+    def to_frame(self) -> Any:
+        """One row for each unit, the confirmed first.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            ``variable``; in how many splits it was ``selected_in`` and ``confirmed_in``; the
+            ``rise`` of the mean loss when it is drawn anew given all other columns, with
+            ``rise_low`` and ``rise_high``, and as a ``share`` of what the models explain; the
+            ``p_value`` and the ``e_value`` of all splits; whether it is ``confirmed``; whether it
+            is one of ``near_copies``; how often a classifier ``told_apart`` its copies from real
+            rows (one half by chance), and whether that makes its p-value ``doubtful``.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install 'srff[data]'.") from None
+        low, high = self.rise_interval
+        columns = {
+            "variable": self.names,
+            "selected_in": self.selected.sum(axis=0),
+            "confirmed_in": self.confirmed_splits.sum(axis=0),
+            "rise": self.rise,
+            "rise_low": low,
+            "rise_high": high,
+            "share": self.share,
+            "p_value": self.p_values,
+            "e_value": self.e_values,
+            "confirmed": self.confirmed_units,
+            "near_copies": self.near_copies,
+            "told_apart": self.told_apart,
+            "doubtful": self.doubtful,
+        }
+        order = self.order
+        return pd.DataFrame({name: values[order] for name, values in columns.items()})
+
+    def summary(self) -> str:
+        """What is confirmed and what is not, in a few lines."""
+        return "\n".join(self.lines())
+
+    def plot(self, *, top: int = 20, ax: Axes | None = None) -> Axes:
+        """The rise of the loss without each unit, with its interval, and in how many splits it was.
+
+        Parameters
+        ----------
+        top : int, default=20
+            Most units.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None is a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+        """
+        from srff.inspect.plot.certainty import confidence
+
+        return confidence(self, top=top, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"<Confidence: {self._first_line()}>"
+
+    def _repr_html_(self) -> str:
+        return rendered("confidence.html", lines=self.lines(), table=self.table())
+
+    def table(self, most: int = 200) -> list[dict[str, str]]:
+        """The units that any split chose, in words, as reports and terminals show them."""
+        low, high = self.rise_interval
+        return [
+            {
+                "variable": str(self.names[k]),
+                "confirmed": "yes" if self.confirmed_units[k] else "no",
+                "selected": f"{self.selected[:, k].sum()}/{self.n_splits}",
+                "in_split": f"{self.confirmed_splits[:, k].sum()}/{self.n_splits}",
+                "p": _p_value(self.p_values[k]),
+                "rise": number(self.rise[k]),
+                "low": number(low[k]),
+                "high": number(high[k]),
+                "share": share(self.share[k]),
+                "doubt": self._doubt(k),
+            }
+            for k in self.chosen[:most]
+        ]
+
+    def lines(self) -> list[str]:
+        """The sentences of :meth:`summary`."""
+        chosen = self.chosen
+        left = [k for k in chosen if not self.confirmed_units[k]]
+        lines = [self._first_line() + "."]
+        if left:
+            named = first_few((f"{self._name(k)} ({self._how_often(k)})" for k in left), MOST_NAMED)
+            lines.append(f"Chosen and not confirmed: {named}.")
+        odd = [self._name(k) for k in chosen if self.doubtful[k]]
+        if odd:
+            lines.append(
+                f"Not to be trusted: {first_few(odd, MOST_NAMED)}; copies drawn from the other "
+                "columns can be told from real values."
+            )
+        index, low, high = self.stability
+        if np.isfinite(index):
+            lines.append(
+                f"The splits' selections agree: stability {index:.2f} ({low:.2f} to {high:.2f}; 1 "
+                "is always the same, 0 chance)."
+            )
+        return lines
+
+    def _first_line(self) -> str:
+        found = [k for k in self.order if self.confirmed_units[k]]
+        total = self.names.size
+        where = f"{self.n_rows:,} rows in {self.n_splits} splits, false discovery rate {self._q}"
+        if not found:
+            return f"none of {plural(total)} is confirmed ({where})"
+        named = first_few((self._name(k) for k in found), MOST_NAMED)
+        verb = "is" if len(found) == 1 else "are"
+        return f"{len(found):,} of {plural(total)} {verb} confirmed ({where}): {named}"
+
+    @property
+    def _q(self) -> str:
+        return f"{100 * self.q:.3g} %"
+
+    def _name(self, unit: int) -> str:
+        return visible(str(self.names[unit]))
+
+    def _how_often(self, unit: int) -> str:
+        return f"in {self.selected[:, unit].sum()} of {self.n_splits} splits"
+
+    def _doubt(self, unit: int) -> str:
+        if self.doubtful[unit]:
+            return f"copies told apart: {share(self.told_apart[unit])}"
+        return "one of near copies" if self.near_copies[unit] else ""
+
+
+def _p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

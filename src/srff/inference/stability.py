@@ -50,4 +50,4 @@ def stability(selected: np.ndarray, level: float = 0.95) -> tuple[float, float, 
     ) / chance
     error = np.sqrt(4 / M**2 * np.sum((each - each.mean()) ** 2))
     reach = float(stats.norm.isf((1 - level) / 2) * error)
-    return float(index), float(index) - reach, float(index) + reach
+    return float(index), float(index) - reach, min(float(index) + reach, 1.0)

@@ -34,7 +34,7 @@ class Entry:
     @property
     def described(self) -> str:
         """The name, and the columns where it does not tell them."""
-        if not self.inside or self.name == _together(self.inside):
+        if not self.inside or self.name == together(self.inside):
             return self.name
         return f"{self.name} ({_listed(self.inside)})"
 
@@ -81,7 +81,7 @@ def _entries(model: Any, order: list[int]) -> list[Entry]:
 
     if number is None:
         return [entry(known[i], (i,)) for i in order]
-    given = _group_names(model.groups, number, getattr(model, "feature_names_in_", None))
+    given = group_names(model.groups, number, getattr(model, "feature_names_in_", None))
     out = []
     for group in dict.fromkeys(number[order].tolist()):
         columns = tuple(np.flatnonzero(number == group).tolist())
@@ -89,7 +89,7 @@ def _entries(model: Any, order: list[int]) -> list[Entry]:
         if len(columns) == 1:
             out.append(entry(inside[0], columns))
         else:
-            out.append(entry(given.get(group) or _together(inside), columns, inside))
+            out.append(entry(given.get(group) or together(inside), columns, inside))
     return out
 
 
@@ -112,7 +112,7 @@ def _group_numbers(model: Any) -> np.ndarray | None:
     return None if number.max() + 1 == number.size else number
 
 
-def _group_names(groups: Any, number: np.ndarray, columns: Any) -> dict[int, str]:
+def group_names(groups: Any, number: np.ndarray, columns: Any) -> dict[int, str]:
     """The names that the user gave to groups, by their numbers."""
     if isinstance(groups, Mapping):
         where = {} if columns is None else {str(name): i for i, name in enumerate(columns)}
@@ -128,7 +128,8 @@ def _group_names(groups: Any, number: np.ndarray, columns: Any) -> dict[int, str
     return {}
 
 
-def _together(inside: tuple[str, ...]) -> str:
+def together(inside: tuple[str, ...]) -> str:
+    """The name of a group that has none, from those of its columns."""
     return " + ".join(_few(inside))
 
 
@@ -182,6 +183,30 @@ def also_chosen(model: Any, most: int = MOST_NAMED) -> str:
     )
 
 
+def certainty(model: Any, most: int = MOST_NAMED) -> str:
+    """Which of the variables are confirmed, in words; empty if nobody has asked."""
+    found = getattr(model, "confidence_", None)
+    if found is None:
+        return ""
+    rate = f"at a false discovery rate of {100 * found.q:.3g} %"
+    sure, kept = found.support, selected(model)
+    confirmed = [visible(e.described) for e in kept if sure[list(e.columns)].any()]
+    others = [visible(e.described) for e in kept if not sure[list(e.columns)].any()]
+    own = np.asarray(model.scale_) > 0
+    beside = [k for k in np.flatnonzero(found.confirmed_units) if not own[found.unit_of == k].any()]
+    if kept and not others:
+        text = f"{'all' if len(kept) > 1 else 'it is'} confirmed {rate}"
+    elif not confirmed:
+        text = f"none is confirmed {rate}"
+    else:
+        text = f"confirmed {rate}: {first_few(confirmed, most)}"
+        text += f"; not confirmed: {first_few(others, most)}"
+    if beside:
+        named = first_few((visible(str(found.names[k])) for k in beside), most)
+        text += f"; confirmed too, though not in the model: {named}"
+    return text
+
+
 def explained(model: Any) -> float:
     """The share of the error without any variable that the model removes; none by no variable.
 
@@ -212,6 +237,8 @@ def summary(model: Any) -> str:
         return f"none of {total:,} {noun(model, total)} matters"
     named = first_few((_with_doubt(model, entry) for entry in chosen), MOST_NAMED)
     text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
+    sure = certainty(model)
+    text += f"; {sure}" if sure else ""
     try:
         outcome = outcome_of(model)
     except ValueError:

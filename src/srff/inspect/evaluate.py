@@ -7,16 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from srff._utils.arrays import to_host
+from srff.data.conditional.copies import Conditional
+from srff.data.encoding.frames import as_table, coded
 from srff.inspect.describe import Entry, selected
+from srff.inspect.judged import Judged, needed
 from srff.inspect.outcome import ClassFigures, TargetError, outcome_of
 
-SHUFFLED_ROWS = 2000
-"""Rows that shuffles are computed on."""
+DRAWN_ROWS = 2000
+"""Most rows that variables are drawn anew on."""
+
+DRAWS = 10
+"""Copies of each variable."""
 
 
 @dataclass(frozen=True)
 class Importance:
-    """The rise of the mean loss when a variable is shuffled, and its standard error."""
+    """The rise of the mean loss when a variable is drawn anew given the model's other variables.
+
+    Beside it the standard error.
+    """
 
     entry: Entry
     rise: float
@@ -35,7 +45,7 @@ class Assessment:
     classes: ClassFigures | None = None
 
 
-def assess(model: Any, X: Any, y: Any, n_shuffled: int = SHUFFLED_ROWS) -> Assessment:
+def assess(model: Any, X: Any, y: Any, n_drawn: int = DRAWN_ROWS) -> Assessment:
     """How good a fitted model of this package is on some rows.
 
     Parameters
@@ -44,8 +54,8 @@ def assess(model: Any, X: Any, y: Any, n_shuffled: int = SHUFFLED_ROWS) -> Asses
         Fitted.
     X, y : array-like
         Rows, best such that the model was not fitted on.
-    n_shuffled : int, default=2000
-        Most rows that are shuffled.
+    n_drawn : int, default=2000
+        Most rows that variables are drawn anew on.
 
     Returns
     -------
@@ -70,7 +80,7 @@ def assess(model: Any, X: Any, y: Any, n_shuffled: int = SHUFFLED_ROWS) -> Asses
         U.shape[0],
         float(outcome.loss.reported(mean_loss, float(model.target_spread_))),
         outcome.explained(Y, F) if np.ptp(Y, axis=0).any() else float("nan"),
-        _importances(model, U, Y, n_shuffled),
+        _importances(model, X, y, n_drawn),
         **outcome.figures(Y, F),
     )
 
@@ -92,25 +102,32 @@ def outputs_of(model: Any, U: np.ndarray) -> np.ndarray:
     return np.asarray(model._outputs_of(U, np.arange(U.shape[1])))
 
 
-def _importances(
-    model: Any, U: np.ndarray, Y: np.ndarray, n_shuffled: int
-) -> tuple[Importance, ...]:
-    """For each selected variable, the rise of the mean loss when its values are shuffled."""
-    outcome, rng = outcome_of(model), np.random.RandomState(0)
-    few = np.sort(rng.permutation(U.shape[0])[:n_shuffled])
-    U, Y = U[few], Y[few]
-    plain = outcome.row_losses(Y, outputs_of(model, U))
-    loss, spread = outcome.loss, float(model.target_spread_)
-    unit = float(loss.reported(1.0, spread)) ** (2 if loss.quadratic else 1)
-    # The user's column that each of the model's columns comes from.
-    encoding = model.encoding_
-    source = model.columns_ if encoding is None else encoding.source[model.columns_]
-    out = {}
-    for entry in sorted(selected(model), key=lambda entry: entry.columns):
-        own = np.isin(source, entry.columns)
-        moved = U.copy()
-        moved[:, own] = U[rng.permutation(U.shape[0])][:, own]
-        delta = (outcome.row_losses(Y, outputs_of(model, moved)) - plain) * unit
-        error = delta.std() / np.sqrt(max(delta.size - 1, 1))
-        out[entry] = Importance(entry, float(delta.mean()), float(error))
-    return tuple(out[entry] for entry in selected(model))
+def _importances(model: Any, X: Any, y: Any, n_drawn: int) -> tuple[Importance, ...]:
+    """For each selected variable, the rise of the mean loss when it is drawn anew.
+
+    Given the other variables of the model, by laws that each half of the rows learns from the other
+    half: what others tell of a variable as well is not missed.
+    """
+    X, y, columns = to_host(X), np.asarray(to_host(y)), needed(model)
+    levels = model.levels_ or (None,) * model.n_features_in_
+    few = np.sort(np.random.RandomState(0).permutation(len(y))[:n_drawn])
+    codes = coded(X.iloc[few] if hasattr(X, "iloc") else as_table(X)[few], levels, columns)
+    own_levels = tuple(levels[k] for k in columns)
+    rises: dict[Entry, list[np.ndarray]] = {entry: [] for entry in selected(model)}
+    half = np.arange(few.size) % 2 == 0
+    for aside in (np.flatnonzero(half), np.flatnonzero(~half)):
+        learn = np.delete(np.arange(few.size), aside)
+        conditional = Conditional(codes, own_levels, learn, aside)
+        judged = Judged(model, codes[aside], levels, y[few[aside]])
+        for number, (entry, rise) in enumerate(rises.items()):
+            rng = np.random.default_rng(number)
+            unit = np.array(entry.columns)
+            copies = conditional.copies(np.flatnonzero(np.isin(columns, unit)), rng)
+            drawn = judged.copied(columns[np.isin(columns, unit)], copies, rng, DRAWS)
+            rise.append(drawn.mean(axis=0) - judged.losses)
+    return tuple(_importance(entry, np.concatenate(rise)) for entry, rise in rises.items())
+
+
+def _importance(entry: Entry, rise: np.ndarray) -> Importance:
+    error = rise.std() / np.sqrt(max(rise.size - 1, 1))
+    return Importance(entry, float(rise.mean()), float(error))

@@ -132,6 +132,12 @@ class Numbers:
         return Measure(f"root mean squared error{unit}", "RMSE", f"mean squared error{unit}")
 
     @property
+    def loss_unit(self) -> float:
+        """What :meth:`row_losses` are in: the target's unit, or its square."""
+        unit = float(self.loss.reported(1.0, float(self.model.target_spread_)))
+        return unit**2 if self.loss.quadratic else unit
+
+    @property
     def constant(self) -> str:
         """What predicts without any variable, and the error is compared with."""
         if not (self.loss.quadratic or self.loss.name == "poisson"):
@@ -292,6 +298,7 @@ class Classes:
     constant: ClassVar[str] = "the class shares"
     # Of two classes or more, the scores are the indicators less their means.
     search_error: ClassVar[str] = "root of Brier's score"
+    loss_unit: ClassVar[float] = 1.0
     mean: ClassVar[str] = "mean chance"
     fit_title: ClassVar[str] = "Classes told apart"
     fit_shows: ClassVar[str] = (

@@ -67,6 +67,17 @@ def _plans(model: Any, X: Any, y: Any) -> list[Plan]:
                 lambda ax: plot.scales(model, ax=ax),
             )
         )
+    found = getattr(model, "confidence_", None)
+    if found is not None and found.chosen.size:
+        plans.append(
+            Plan(
+                "How sure it is",
+                "How much the loss rises without each variable, with its interval, and in how many "
+                "splits it was chosen.",
+                (6.4, max(1.4 + 0.24 * min(found.chosen.size + 1, 20), 2.4)),
+                lambda ax: plot.confidence(found, ax=ax),
+            )
+        )
     if len(model.path_["alpha"]) > 1:
         two = not outcome.loss.quadratic
         by_two = ": on the left by the error of the search, on the right by the model's own loss"

@@ -108,6 +108,7 @@ def report(
         rows=None if rows is None else _on_rows(model, rows),
         variables=_variable_table(model, rows),
         n_folds=model.n_folds_,
+        sure=_certainty(model),
         also_chosen=also_chosen(model, MOST_LISTED),
         pictures=pictures(model, X, y),
         search=_search(model),
@@ -199,6 +200,23 @@ def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
         for entry in chosen[:MOST_LISTED]
     ]
     return Table("The variables that matter", head, lines, max(len(chosen) - MOST_LISTED, 0))
+
+
+def _certainty(model: Any) -> dict[str, Any] | None:
+    """Which variables are confirmed, where it was asked for."""
+    found = getattr(model, "confidence_", None)
+    if found is None:
+        return None
+    head = ["variable", "confirmed", "chosen", "alone", "p", "rise", "from", "to", "share", ""]
+    table = found.table(MOST_LISTED)
+    lines = [[*each.values()] for each in table]
+    left = max(len(found.chosen) - MOST_LISTED, 0)
+    return {
+        "lines": found.lines(),
+        "loss": found.loss,
+        "n_splits": found.n_splits,
+        "table": Table("How sure it is of each variable", head, lines, left) if lines else None,
+    }
 
 
 def _class_tables(labels: list[str], found: ClassFigures) -> list[Table]:

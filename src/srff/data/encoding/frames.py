@@ -98,7 +98,7 @@ def learn_levels(X: Any, categorical: Any = "from_dtype") -> Levels:
            [1. , 0. ],
            [2. , nan]])
     """
-    X = _table(X)
+    X = as_table(X)
     names = column_names(X)
     asked = categorical_mask(categorical, X.shape[1], names)
     return tuple(
@@ -123,7 +123,7 @@ def coded(X: Any, levels: Levels, columns: Any = None) -> np.ndarray:
     codes : ndarray of shape (n_samples, n_columns), float64
         NaN where a value is missing, -1 for a level that is not among ``levels``.
     """
-    X = _table(X)
+    X = as_table(X)
     if X.shape[1] != len(levels):
         raise ValueError(f"X has {X.shape[1]} columns; the model was fitted on {len(levels)}.")
     names = column_names(X)
@@ -296,7 +296,7 @@ def _from_dtype(categorical: Any) -> bool:
     )
 
 
-def _table(X: Any) -> Any:
+def as_table(X: Any) -> Any:
     """A frame, or an array of two dimensions."""
     if is_frame(X):
         return X

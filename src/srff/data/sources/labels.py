@@ -27,7 +27,7 @@ def labels_of_few(source: Source, most: int) -> RowLabels:
     n_rows, no_columns = source.n_rows or 0, np.zeros(0, dtype=np.intp)
     for piece in source.uncoded_pieces() if n_rows <= most else ():
         for rows in piece.uncoded(no_columns):
-            ys.append(_plain(rows.y))
+            ys.append(plain_targets(rows.y))
             weights += [] if rows.weight is None else [rows.weight]
         n_rows = max(n_rows, sum(map(len, ys)))
         if n_rows > most:
@@ -41,7 +41,7 @@ def labels_of_few(source: Source, most: int) -> RowLabels:
     return RowLabels(np.concatenate(ys), weight, source.row_groups())
 
 
-def _plain(y: Any) -> np.ndarray:
+def plain_targets(y: Any) -> np.ndarray:
     """Targets of some rows as an array, of one dimension where there is one target."""
     if hasattr(y, "schema") and hasattr(y, "num_rows"):  # a batch of pyarrow
         array = np.column_stack([plain_values(y, name) for name in y.schema.names])

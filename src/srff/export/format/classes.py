@@ -18,6 +18,7 @@ from srff.estimators.classifier import SRFFClassifier
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
 from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
+from srff.export.format.certainty import Certainty
 from srff.export.format.container import Refused, check_keys, mapping, quoted
 from srff.export.format.kinds import (
     FEATURE,
@@ -56,8 +57,11 @@ LATER = {
 """Attributes that files lack of formats before 3, and, from the second on, before 4; what stands
 for them."""
 
-OPTIONAL = {"feature_names_in_"}
-"""What a fitted model may lack."""
+OPTIONAL = {
+    "feature_names_in_": "feature_names_in_.lengths",
+    "confidence_": "confidence_.names.lengths",
+}
+"""What a fitted model may lack, and a tensor that tells whether it does."""
 
 EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
 """What a fit that failed leaves."""
@@ -114,7 +118,7 @@ def put_together(arrays: dict[str, np.ndarray], about: Any) -> Any:
 
 
 def _is_fitted(model: Any) -> bool:
-    names = set(CLASSES[NAMES[type(model)]].fitted) - OPTIONAL
+    names = set(CLASSES[NAMES[type(model)]].fitted) - set(OPTIONAL)
     missing = {name for name in names if name not in vars(model)}
     if missing >= names - EARLY:
         return False
@@ -137,7 +141,7 @@ def _with_attributes(model: Any, stored: Stored) -> Any:
     """The model with its fitted attributes."""
     known = CLASSES[NAMES[type(model)]]
     for name, kind in known.fitted.items():
-        if name in OPTIONAL and f"{name}.lengths" not in stored.arrays:
+        if name in OPTIONAL and OPTIONAL[name] not in stored.arrays:
             continue
         if name in LATER and name not in (*stored.values, *stored.arrays):
             stored.attributes[name] = LATER[name]
@@ -291,6 +295,7 @@ _RESULTS: dict[str, Kind] = {
     "n_passes_": Count(),
     "effective_passes_": Number(low=0.0),
     "n_evaluations_": Count(),
+    "confidence_": Certainty(),
 }
 
 

@@ -58,11 +58,11 @@ def scales(model: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     style.check_fitted(model, "scale_")
     parameters.check_integer("top", top, 1)
     used, total = describe.selected(model), describe.n_entries(model)
-    ax = style.one_axes(ax, _size(min(top, len(used))))
+    ax = style.one_axes(ax, size_of_bars(min(top, len(used))))
     what = describe.noun(model)
     if not used:
         return style.only_say(ax, f"No {describe.noun(model, 1)} selected: all scales are zero")
-    shown = used[: min(top, _capacity(ax))]
+    shown = used[: min(top, capacity(ax))]
     names, firsts = style.variable_names(model), [entry.columns[0] for entry in shown]
     for entry in shown:
         names[entry.columns[0]] = entry.described
@@ -114,11 +114,11 @@ def stability(
     names_ = own if names is None and own is not None else style.check_names(names, n_features)
     counts = selected.sum(axis=0)
     order = _largest(counts)
-    ax = style.one_axes(ax, _size(min(top, order.size)))
+    ax = style.one_axes(ax, size_of_bars(min(top, order.size)))
     fits = plural(n_fits, "fit")
     if not order.size:
         return style.only_say(ax, f"No variable of {n_features:,} was selected in any of {fits}")
-    shown = order[: min(top, _capacity(ax))]
+    shown = order[: min(top, capacity(ax))]
     _draw(ax, counts[shown], names_, shown, whole=n_fits)
     ax.set_xlabel(f"fits that selected it, of {n_fits:,}")
     style.title(ax, _stability_title(counts, n_fits, shown.size))
@@ -131,12 +131,12 @@ def _largest(values: np.ndarray) -> np.ndarray:
     return order[values[order] > 0]
 
 
-def _size(count: int) -> tuple[float, float]:
+def size_of_bars(count: int) -> tuple[float, float]:
     """Inches of a new figure of so many bars."""
     return style.WIDTH, float(np.clip(1.1 + 0.2 * max(count, FEWEST), 2.4, 60))
 
 
-def _capacity(ax: Axes) -> int:
+def capacity(ax: Axes) -> int:
     """The most bars whose names can be read."""
     return max(int(style.room(ax)[1] / (LINE * style.SMALLEST)), 1)
 

@@ -1,0 +1,1 @@
+"""Columns drawn anew given all other columns, without a look at the target."""
