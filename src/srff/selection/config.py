@@ -353,7 +353,7 @@ EFFORTS: dict[str, dict[str, Any]] = {
         # One elimination, one kind of last model: a third of the evaluations.
         "max_iter": 15,
         "search_components": 100,
-        "families": ("metric", "screen"),
+        "families": ("metric", "screen", "linear"),
         "runner_error": 1.3,
         "thinning_tries": 1,
         "kinds_compete": False,
