@@ -47,6 +47,18 @@ def test_the_expected_error_is_about_that_of_new_rows(folded, classes):
     assert error == pytest.approx(classes.expected_error_, abs=4 * classes.expected_error_se_)
 
 
+@pytest.mark.parametrize("seed", [0, 3, 6])
+def test_few_rows_of_many_columns_expect_no_less_than_they_have(seed):
+    # Effects are weak, and the last model is on columns that all rows have chosen: on those rows it
+    # has half the error of new ones.  With seed 0 no screen finds where to begin.
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((2100, 1000))
+    y = 0.5 * X[:, :8].sum(axis=1) + rng.normal(0, 1.5, 2100)
+    model = SRFFRegressor(effort="quick", random_state=seed).fit(X[:100], y[:100])
+    error = root_mean_squared_error(y[100:], model.predict(X[100:]))
+    assert model.expected_error_ > 0.75 * error
+
+
 def test_folds_judge_by_every_row_and_say_how_far_they_agree(folded):
     assert (folded.n_folds_, folded.judged_rows_) == (5, 200)
     assert folded.fold_agreement_.shape == (6,)

@@ -25,7 +25,7 @@ from srff.selection.descents import (
 )
 from srff.selection.draws import draw, low_order_around, square_metric
 from srff.selection.free import free_frequencies
-from srff.selection.panel import Folds, best_panel, panel_of, side_by_side
+from srff.selection.panel import Folds, Panel, best_panel, panel_of, side_by_side
 from srff.selection.penalty import best_penalty
 from srff.selection.search import Search, together
 from srff.selection.wide import many_features
@@ -76,8 +76,10 @@ def last_models(search: Search, chosen: Candidate, error: float) -> list[Candida
     return candidates
 
 
-def mean_of_folds(folds: Folds, judge: Judge, chosen: list[Candidate], error: float) -> Candidate:
-    """The mean over all folds of one kind of model on the same columns.
+def mean_of_folds(
+    folds: Folds, judge: Judge, chosen: list[Candidate], error: float
+) -> tuple[Candidate, Panel]:
+    """The mean over all folds of one kind of model on the same columns, and the models themselves.
 
     The kind is chosen on the rows that all folds hold out together; those of one fold are too few.
     With very few rows the chosen candidates stay as they are, unless the loss is quadratic: a last
@@ -98,7 +100,7 @@ def mean_of_folds(folds: Folds, judge: Judge, chosen: list[Candidate], error: fl
     mean = mean_of(folds[0], list(best.each), "mean of folds")
     mean = replace(mean, validation_error=best.error)
     folds[0].log.add(mean)
-    return mean
+    return mean, best
 
 
 def _best_of_kinds(models: list[Candidate]) -> dict[str, Candidate]:

@@ -40,13 +40,16 @@ def race(scalings: list[Folds]) -> tuple[Folds, list[Panel], Untouched]:
 
 
 def _lines(scalings: list[Folds]) -> list[Line]:
-    """One start in every fold; a fold whose screen found nothing has a constant in its place."""
+    """One start in every fold; a fold whose screen found nothing has a constant in its place.
+
+    So have all folds where no screen found anything.
+    """
     folds = list(zip(*scalings, strict=True))  # each with its scalings
     of_folds = side_by_side(tuple(f[0] for f in folds), [partial(_descents, f) for f in folds])
     lines = []
     for k, scaling in enumerate(scalings):
         known = [descents[k] for descents in of_folds]
-        for key in dict.fromkeys(key for descents in known for key in descents):
+        for key in dict.fromkeys(key for descents in known for key in descents) or [("", "")]:
             each: list[Descent | Candidate] = [
                 descents.get(key) or nothing(search)
                 for descents, search in zip(known, scaling, strict=True)

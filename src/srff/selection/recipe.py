@@ -76,16 +76,18 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
 
     on_one_set = elected(folds, panels, chosen)
     if folds[0].averages:
-        best = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
+        best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
+        gain = gain_of_folds(folds, judge.with_own_loss(chosen), last)
     else:
-        last = last_models(folds[0], on_one_set[0], judge.error(chosen))
-        log.add(*last)
-        best = best_of(last)
+        models = last_models(folds[0], on_one_set[0], judge.error(chosen))
+        log.add(*models)
+        best = best_of(models)
+        gain = best.validation_error / max(judge.first_error(chosen), np.finfo(float).tiny)
     return Found(
         best,
         log.candidates,
         log.n_evaluations,
-        expected_of(folds, judge, panels, chosen, best),
+        expected_of(judge, panels, chosen, gain),
         judged_rows(folds),
         agreement(folds, chosen),
     )
@@ -239,17 +241,25 @@ def best_of_size(folds: Folds, panels: list[Panel]) -> Panel:
 
 
 def expected_of(
-    folds: Folds, judge: Judge, panels: list[Panel], chosen: Panel, best: Candidate
+    judge: Judge, panels: list[Panel], chosen: Panel, gain: float
 ) -> tuple[float, float]:
     """The loss of the last model on new rows, and its standard error.
 
-    That of the panels, which all rows judge, times what the last model gains on the rows of the
-    first fold; the mean of folds has been judged on all rows itself.
+    That of the panels, which all rows judge, times what the last model gains.
     """
     mean, error = judge.expected(panels, chosen)
-    before = judge.error(chosen) if folds[0].averages else judge.first_error(chosen)
-    gain = best.validation_error / max(before, np.finfo(float).tiny)
     return mean * gain, error * gain
+
+
+def gain_of_folds(folds: Folds, chosen: Panel, last: Panel) -> float:
+    """The loss of the last models over that of the chosen, where that is honest.
+
+    A fold that chose other columns than the last model has counts as gaining nothing: its rows had
+    a part in the choice, and among thousands of columns that alone makes noise look like an effect.
+    """
+    pairs = [*zip(chosen.each, last.each, strict=True)]
+    honest = [two if set(one.columns) == set(two.columns) else one for one, two in pairs]
+    return panel_of(folds, honest).error / max(chosen.error, float(np.finfo(float).tiny))
 
 
 def judged_rows(folds: Folds) -> float:
