@@ -362,11 +362,11 @@ def test_a_frame_has_a_row_for_each_unit(found):
 
 def test_the_text_says_how_much_is_confirmed_and_at_which_rate(found):
     text = found.summary()
-    assert (
-        "2 of 6 variables are confirmed (300 rows in 5 splits, false discovery rate 10 %)" in text
-    )
-    assert "stability 1.00" in text
-    assert repr(found).startswith("<Confidence: 2 of 6 variables are confirmed")
+    first, second, third = text.split("\n")
+    assert first.startswith("2 variables, all confirmed at FDR 10 %: x")
+    assert second == "6 columns, 300 rows; 5 splits, each with a search of its own."
+    assert third.startswith("Stability of the selection: 1.00, 95 % interval 1.00 to 1.00")
+    assert repr(found).startswith("<Confidence: 2 variables, all confirmed at FDR 10 %: x")
     html = found._repr_html_()
     assert "<td>x1</td><td>yes</td><td>5/5</td>" in html
 
@@ -392,7 +392,8 @@ def test_a_model_tells_and_keeps_what_is_confirmed_until_it_is_fitted_again(foun
         np.testing.assert_array_equal(getattr(loaded.confidence_, name), getattr(found, name))
     page = loaded.report()
     assert "How sure it is" in page
-    assert "2 of 6 variables are confirmed" in page
+    assert "2 variables, all confirmed at FDR 10 %" in page
+    assert "<p>All confirmed at a false discovery rate of 10 %.</p>" in page
     assert not hasattr(loaded.reduced(), "confidence_")
     assert not hasattr(loaded.fit(X, y), "confidence_")
 
@@ -413,8 +414,9 @@ def test_intervals_and_splits_are_drawn(found):
     ax = found.plot(ax=Figure(layout="constrained").subplots())
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert sorted(names) == ["x1", "x4"]
-    assert "2 of 6 variables confirmed" in ax.get_title(loc="left").replace("\n", " ")
-    assert [text.get_text() for text in ax.texts] == ["5/5", "5/5"]
+    title = " ".join(ax.get_title(loc="left").split())
+    assert title == "2 of 2 selected variables are confirmed at FDR 10 %"
+    assert [text.get_text() for text in ax.texts] == ["5/5", "5/5", "splits"]
     assert len(srff.plot.confidence(found, top=1, ax=Figure().subplots()).get_yticklabels()) == 1
     rng = np.random.RandomState(0)
     none = confidence(SRFFRegressor(**QUICK), rng.standard_normal((100, 3)), rng.rand(100))
@@ -479,7 +481,7 @@ def test_the_shell_says_what_is_confirmed(tmp_path):
     assert told["q"] == 0.2
     assert all(0 < one["p_value"] < 0.1 for one in told["variables"] if one["confirmed"])
     run = CliRunner().invoke(app, ["report", str(out)])
-    assert "2 of 6 variables are confirmed" in " ".join(run.stdout.split())
+    assert "2 variables, all confirmed at FDR 20 %" in " ".join(run.stdout.split())
     for odd, said in (
         (["--fdr", "0.2"], "--fdr goes with --confidence"),
         (["--confidence", "--fdr", "2"], "--fdr 2 must be a number between 0 and 1"),
