@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -369,6 +370,39 @@ def test_the_text_says_how_much_is_confirmed_and_at_which_rate(found):
     assert repr(found).startswith("<Confidence: 2 variables, all confirmed at FDR 10 %: x")
     html = found._repr_html_()
     assert "<td>x1</td><td>yes</td><td>5/5</td>" in html
+
+
+def test_the_first_sentence_is_the_answer(found):
+    def first(**changes):
+        return replace(found, **changes).summary().split("\n")[0]
+
+    none = np.zeros_like(found.confirmed_units)
+    assert first(confirmed_units=none) == "None of 2 selected variables is confirmed at FDR 10 %."
+    one = none.copy()
+    one[1] = True
+    assert first(confirmed_units=one) == ("1 of 2 selected variables is confirmed at FDR 10 %: x1.")
+    assert first(confirmed_units=one, doubtful=one).endswith("FDR 10 %: x1 (doubtful).")
+    alone = found.selected & one
+    assert first(selected=alone, confirmed_units=one) == "1 variable, confirmed at FDR 10 %: x1."
+    assert first(selected=alone, confirmed_units=none) == (
+        "The one selected variable is not confirmed at FDR 10 %."
+    )
+    assert first(selected=alone & False, confirmed_units=none) == (
+        "No variable is confirmed at FDR 10 %: no split selected any."
+    )
+
+
+def test_what_cannot_be_trusted_is_said_wherever_it_is_shown(found):
+    Figure = pytest.importorskip("matplotlib.figure").Figure
+    odd = replace(found, doubtful=found.confirmed_units)
+    assert "do not trust the p-value" in odd.summary()
+    ax = odd.plot(ax=Figure(layout="constrained").subplots())
+    assert all(label.get_text().endswith(" (doubtful)") for label in ax.get_yticklabels())
+
+
+def test_columns_that_are_one_are_named_as_such(found):
+    cluster = replace(found, near_copies=found.confirmed_units)
+    assert "Tested as one, for they are almost functions of each other: x" in cluster.summary()
 
 
 def test_names_of_columns_are_escaped():

@@ -232,14 +232,14 @@ class Confidence:
         joined = [self._name(k) for k in chosen if self.near_copies[k]]
         if joined:
             lines.append(
-                f"Tested as one, for they are almost functions of each other: "
+                "Tested as one, for they are almost functions of each other: "
                 f"{first_few(joined, MOST_NAMED)}."
             )
         odd = [self._name(k) for k in chosen if self.doubtful[k]]
         if odd:
             lines.append(
-                f"Not to be trusted: {first_few(odd, MOST_NAMED)}; copies drawn from the other "
-                "columns can be told from real values."
+                f"Doubtful: {first_few(odd, MOST_NAMED)}; values drawn from the other columns can "
+                "be told from real ones, so do not trust the p-value."
             )
         index, low, high = self.stability
         if np.isfinite(index):
@@ -258,7 +258,8 @@ class Confidence:
             which = f"None of {total:,} selected variables is"
             which = "The one selected variable is not" if total == 1 else which
             return f"{which} {rate}"
-        named = first_few((self._name(k) for k in found), MOST_NAMED)
+        each = (f"{self._name(k)}{' (doubtful)' * bool(self.doubtful[k])}" for k in found)
+        named = first_few(each, MOST_NAMED)
         if len(found) == total:
             return f"{plural(total)}, {'all ' if total > 1 else ''}{rate}: {named}"
         verb = "is" if len(found) == 1 else "are"

@@ -72,7 +72,9 @@ def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     style.tidy(ax, grid="x")
     size = style.text_size(ax)
     names = style.shown_names(found.names, units.tolist(), style.letters_left(ax))
-    ax.set_yticks(places, names, fontsize=0.9 * size)
+    doubtful = found.doubtful[units].tolist()
+    labels = [f"{n} (doubtful)" if odd else n for n, odd in zip(names, doubtful, strict=True)]
+    ax.set_yticks(places, labels, fontsize=0.9 * size)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(units.size, 3) - 0.5, -0.5)
     ax.spines["left"].set_visible(False)
@@ -82,14 +84,14 @@ def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     _beside(ax, "splits", 1.0, "axes fraction", 0.8 * size)
     what = "rise of the loss without it"
     ax.set_xlabel(f"{what} (% of what is explained)" if explained else what)
-    ax.legend(fontsize=0.8 * size, frameon=False, loc="best")
+    if sure.any() and not sure.all():
+        # What is not confirmed stands below and has small rises.
+        ax.legend(fontsize=0.8 * size, frameon=False, loc="lower right")
     n_sure, total = int(found.confirmed_units.sum()), found.chosen.size
-    verb = "is" if n_sure == 1 else "are"
+    count, verb = f"{n_sure:,}" if n_sure else "None", "is" if n_sure < 2 else "are"
     # No line ends between a number and its unit.
     rate = f"FDR\u00a0{100 * found.q:.3g}\u00a0%"
-    style.title(
-        ax, f"{n_sure:,} of {plural(total, 'selected variable')} {verb} confirmed at {rate}"
-    )
+    style.title(ax, f"{count} of {plural(total, 'selected variable')} {verb} confirmed at {rate}")
     return ax
 
 
