@@ -109,6 +109,8 @@ def test_a_number_has_the_digits_that_its_standard_error_leaves():
     assert as_sure(-0.8253, 2.51) == "-0.8"
     assert as_sure(884.2, 131.0) == "884"
     assert as_sure(0.5, 0.0) == "0.5"
+    assert as_sure(-0.01, 30.0) == "0"
+    assert share(-0.0001) == "0.0 %"
 
 
 def test_the_error_on_new_rows_is_said_with_where_it_comes_from(folded, held_out, classes):

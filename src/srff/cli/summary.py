@@ -197,13 +197,13 @@ def _sure(sure: dict[str, Any], console: Console) -> Table:
 
     from srff.inspect.wording import p_value
 
-    table = Table("variable", "", "selected", "alone", "p", "of what is explained")
+    table = Table("variable", "", "selected in", "confirmed in", "p", "rise")
     for column in table.columns[2:]:
         column.justify = "right"
     for one in sure["variables"][:SHOWN]:
         table.add_row(
             Text(printable(one["name"], console)),
-            "confirmed" if one["confirmed"] else "not confirmed",
+            ("" if one["confirmed"] else "not ") + "confirmed" + ", doubtful" * one["doubtful"],
             f"{one['selected_in']}/{sure['splits']}",
             f"{one['confirmed_in']}/{sure['splits']}",
             p_value(one["p_value"]),

@@ -31,12 +31,12 @@ def as_sure(x: float, error: float) -> str:
     if not (1e-6 <= error < 1e7 and abs(x) < 1e7):
         return number(x)
     digits = max(1 - floor(log10(error)), 0)
-    return f"{x:,.{digits}f}"
+    return f"{round(x, digits) + 0.0:,.{digits}f}"
 
 
 def share(x: float) -> str:
     """A share in percent."""
-    return "-" if np.isnan(x) else f"{100 * x:.1f} %"
+    return "-" if np.isnan(x) else f"{round(100 * x, 1) + 0.0:.1f} %"  # no -0.0
 
 
 def p_value(p: float) -> str:
