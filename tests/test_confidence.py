@@ -524,3 +524,19 @@ def test_the_shell_says_what_is_confirmed(tmp_path):
         run = CliRunner().invoke(app, [*command, "--force", *odd])
         assert run.exit_code == 2
         assert said in " ".join(run.stderr.split())
+
+
+def test_the_shell_refuses_before_it_learns(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    from typer.testing import CliRunner
+
+    from srff.cli import app
+
+    monkeypatch.setattr(SRFFClassifier, "fit", lambda *_: pytest.fail("it learns"))
+    X, _ = product(60)
+    labels = ["a"] * 30 + ["b"] * 29 + ["rare"]
+    table, out = tmp_path / "t.csv", tmp_path / "m.srff"
+    pd.DataFrame(X, columns=list("abcdef")).assign(y=labels).to_csv(table, index=False)
+    run = CliRunner().invoke(app, ["fit", str(table), "-t", "y", "-o", str(out), "--confidence"])
+    assert run.exit_code == 1
+    assert "The class 'rare' is in too few rows" in " ".join(run.stderr.split())
