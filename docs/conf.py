@@ -42,6 +42,8 @@ source_links_pages = ["method", "design-note", "extending"]
 
 autosummary_generate = True
 autosummary_imported_members = False
+# Beside srff.confidence: some file systems know no difference between large and small letters.
+autosummary_filename_map = {"srff.Confidence": "srff.Confidence-class"}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -362,13 +363,46 @@ def test_a_frame_has_a_row_for_each_unit(found):
 
 def test_the_text_says_how_much_is_confirmed_and_at_which_rate(found):
     text = found.summary()
-    assert (
-        "2 of 6 variables are confirmed (300 rows in 5 splits, false discovery rate 10 %)" in text
-    )
-    assert "stability 1.00" in text
-    assert repr(found).startswith("<Confidence: 2 of 6 variables are confirmed")
+    first, second, third = text.split("\n")
+    assert first.startswith("2 variables, all confirmed at FDR 10 %: x")
+    assert second == "6 columns, 300 rows; 5 splits, each with a search of its own."
+    assert third.startswith("Stability of the selection: 1.00, 95 % interval 1.00 to 1.00")
+    assert repr(found).startswith("<Confidence: 2 variables, all confirmed at FDR 10 %: x")
     html = found._repr_html_()
     assert "<td>x1</td><td>yes</td><td>5/5</td>" in html
+
+
+def test_the_first_sentence_is_the_answer(found):
+    def first(**changes):
+        return replace(found, **changes).summary().split("\n")[0]
+
+    none = np.zeros_like(found.confirmed_units)
+    assert first(confirmed_units=none) == "None of 2 selected variables is confirmed at FDR 10 %."
+    one = none.copy()
+    one[1] = True
+    assert first(confirmed_units=one) == ("1 of 2 selected variables is confirmed at FDR 10 %: x1.")
+    assert first(confirmed_units=one, doubtful=one).endswith("FDR 10 %: x1 (doubtful).")
+    alone = found.selected & one
+    assert first(selected=alone, confirmed_units=one) == "1 variable, confirmed at FDR 10 %: x1."
+    assert first(selected=alone, confirmed_units=none) == (
+        "The one selected variable is not confirmed at FDR 10 %."
+    )
+    assert first(selected=alone & False, confirmed_units=none) == (
+        "No variable is confirmed at FDR 10 %: no split selected any."
+    )
+
+
+def test_what_cannot_be_trusted_is_said_wherever_it_is_shown(found):
+    Figure = pytest.importorskip("matplotlib.figure").Figure
+    odd = replace(found, doubtful=found.confirmed_units)
+    assert "do not trust the p-value" in odd.summary()
+    ax = odd.plot(ax=Figure(layout="constrained").subplots())
+    assert all(label.get_text().endswith(" (doubtful)") for label in ax.get_yticklabels())
+
+
+def test_columns_that_are_one_are_named_as_such(found):
+    cluster = replace(found, near_copies=found.confirmed_units)
+    assert "Tested as one, for they are almost functions of each other: x" in cluster.summary()
 
 
 def test_names_of_columns_are_escaped():
@@ -392,7 +426,8 @@ def test_a_model_tells_and_keeps_what_is_confirmed_until_it_is_fitted_again(foun
         np.testing.assert_array_equal(getattr(loaded.confidence_, name), getattr(found, name))
     page = loaded.report()
     assert "How sure it is" in page
-    assert "2 of 6 variables are confirmed" in page
+    assert "2 variables, all confirmed at FDR 10 %" in page
+    assert "<p>All confirmed at a false discovery rate of 10 %.</p>" in page
     assert not hasattr(loaded.reduced(), "confidence_")
     assert not hasattr(loaded.fit(X, y), "confidence_")
 
@@ -413,8 +448,9 @@ def test_intervals_and_splits_are_drawn(found):
     ax = found.plot(ax=Figure(layout="constrained").subplots())
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert sorted(names) == ["x1", "x4"]
-    assert "2 of 6 variables confirmed" in ax.get_title(loc="left").replace("\n", " ")
-    assert [text.get_text() for text in ax.texts] == ["5/5", "5/5"]
+    title = " ".join(ax.get_title(loc="left").split())
+    assert title == "2 of 2 selected variables are confirmed at FDR 10 %"
+    assert [text.get_text() for text in ax.texts] == ["5/5", "5/5", "splits"]
     assert len(srff.plot.confidence(found, top=1, ax=Figure().subplots()).get_yticklabels()) == 1
     rng = np.random.RandomState(0)
     none = confidence(SRFFRegressor(**QUICK), rng.standard_normal((100, 3)), rng.rand(100))
@@ -479,7 +515,7 @@ def test_the_shell_says_what_is_confirmed(tmp_path):
     assert told["q"] == 0.2
     assert all(0 < one["p_value"] < 0.1 for one in told["variables"] if one["confirmed"])
     run = CliRunner().invoke(app, ["report", str(out)])
-    assert "2 of 6 variables are confirmed" in " ".join(run.stdout.split())
+    assert "confirmed at FDR 20 %: " in " ".join(run.stdout.split())
     for odd, said in (
         (["--fdr", "0.2"], "--fdr goes with --confidence"),
         (["--confidence", "--fdr", "2"], "--fdr 2 must be a number between 0 and 1"),
@@ -488,3 +524,19 @@ def test_the_shell_says_what_is_confirmed(tmp_path):
         run = CliRunner().invoke(app, [*command, "--force", *odd])
         assert run.exit_code == 2
         assert said in " ".join(run.stderr.split())
+
+
+def test_the_shell_refuses_before_it_learns(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    from typer.testing import CliRunner
+
+    from srff.cli import app
+
+    monkeypatch.setattr(SRFFClassifier, "fit", lambda *_: pytest.fail("it learns"))
+    X, _ = product(60)
+    labels = ["a"] * 30 + ["b"] * 29 + ["rare"]
+    table, out = tmp_path / "t.csv", tmp_path / "m.srff"
+    pd.DataFrame(X, columns=list("abcdef")).assign(y=labels).to_csv(table, index=False)
+    run = CliRunner().invoke(app, ["fit", str(table), "-t", "y", "-o", str(out), "--confidence"])
+    assert run.exit_code == 1
+    assert "The class 'rare' is in too few rows" in " ".join(run.stderr.split())

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor, load, save
 from srff.cli.summary import print_summary, summary
 from srff.inspect import describe
-from srff.inspect.wording import measured, number, share
+from srff.inspect.wording import as_sure, measured, number, share
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
 
@@ -118,6 +118,11 @@ def test_a_number_has_the_digits_that_its_standard_error_leaves():
     assert measured(0.54321, 0.00213) == "0.5432 +- 0.0021"
     assert measured(3e9, 1e6) == "3.000e+09 +- 1,000,000"
     assert measured(2.0, float("nan")) == "2 +- -"
+    assert as_sure(-0.8253, 2.51) == "-0.8"
+    assert as_sure(884.2, 131.0) == "884"
+    assert as_sure(0.5, 0.0) == "0.5"
+    assert as_sure(-0.01, 30.0) == "0"
+    assert share(-0.0001) == "0.0 %"
 
 
 def test_the_error_on_new_rows_is_said_with_where_it_comes_from(folded, held_out, classes):

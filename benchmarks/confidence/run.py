@@ -189,8 +189,8 @@ def show(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         by[row["what"], row["design"], row.get("q") or ""].append(row)
     for (what, design, q), of in sorted(by.items()):
-        if what == "power":
-            lines.append(f"| {design} | {q} | {_power(of)} |")
+        if q:
+            lines.append(f"| {what} | {design} | {q} | {_power(of)} |")
         else:
             n = sum(int(row["nulls"]) for row in of)
             shares = [sum(int(row[f"below_{k}"]) for row in of) / max(n, 1) for k in (1, 5, 10)]
@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     if given.what == "show":
-        print(show([row for name in given.names for row in _read(Path(name))]))
+        print(show([row for name in given.names for row in read(Path(name))]))
         return
     designs = given.names or [*(POWER if given.what == "power" else LEVEL)]
     begun, rows = time.time(), []
@@ -234,7 +234,7 @@ def main() -> None:
         for future in as_completed(futures):
             rows += future.result()
             if given.out is not None:
-                _append(given.out, future.result())
+                append(given.out, future.result())
     print(show(rows))
 
 
@@ -242,12 +242,14 @@ def _timed(what: str, design: str, seed: int, end: float) -> list[dict[str, Any]
     return cell(what, design, seed) if time.time() < end else []
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file."""
     with path.open(newline="") as file:
         return [*csv.DictReader(file)]
 
 
-def _append(path: Path, rows: list[dict[str, Any]]) -> None:
+def append(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Lines at the end of a file, with the names of the columns where it is new."""
     new = not path.exists()
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)

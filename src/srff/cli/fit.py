@@ -176,9 +176,11 @@ def _run(request: FitRequest) -> None:
         if not request.quiet:
             _tell_columns(rows, request)
             _tell_task(table, rows, request)
+        # First, so that what it refuses is said before anything is learned.
+        sure = _confidence(model, rows, request) if request.confidence else None
         model.fit(rows.source)
-        if request.confidence:
-            model.confidence_ = _confidence(model, rows, request)
+        if sure is not None:
+            model.confidence_ = sure
     out = _written(model, request)
     _show(model, rows, request, out, time.perf_counter() - begun)
 

@@ -62,7 +62,7 @@ def summary(model: Any) -> dict[str, Any]:
 
 
 def _certainty(sure: Any) -> dict[str, Any]:
-    """What is confirmed, and what is known of each variable that any split chose."""
+    """What is confirmed, and what is known of each variable that any split selected."""
     low, high = sure.rise_interval
     return {
         "q": sure.q,
@@ -191,20 +191,22 @@ def _variables(found: dict[str, Any], console: Console) -> Table:
 
 
 def _sure(sure: dict[str, Any], console: Console) -> Table:
-    """What is known of each variable that any split chose."""
+    """What is known of each variable that any split selected."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("variable", "sure", "chosen", "alone", "p", "of what is explained")
+    from srff.inspect.wording import p_value
+
+    table = Table("variable", "", "selected in", "confirmed in", "p", "rise")
     for column in table.columns[2:]:
         column.justify = "right"
     for one in sure["variables"][:SHOWN]:
         table.add_row(
             Text(printable(one["name"], console)),
-            "confirmed" if one["confirmed"] else "not sure",
+            ("" if one["confirmed"] else "not ") + "confirmed" + ", doubtful" * one["doubtful"],
             f"{one['selected_in']}/{sure['splits']}",
             f"{one['confirmed_in']}/{sure['splits']}",
-            f"{one['p_value']:.3f}",
+            p_value(one["p_value"]),
             _share(one["share"]),
         )
     if len(sure["variables"]) > SHOWN:

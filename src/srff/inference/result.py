@@ -11,7 +11,7 @@ from scipy import stats
 from srff._utils.text import visible
 from srff.inference.stability import stability
 from srff.inspect.pages import rendered
-from srff.inspect.wording import first_few, number, plural, share
+from srff.inspect.wording import as_sure, first_few, p_value, plural, share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,9 +44,10 @@ class Confidence:
     n_rows : int
         Rows that were judged: each in one split.
     selected : ndarray of shape (n_splits, n_units)
-        Whether the search of a split chose the unit.
+        Whether the search of a split selected the unit.
     p_splits : ndarray of shape (n_splits, n_units)
-        The p-value of the unit on the rows that the split set aside; one where it was not chosen.
+        The p-value of the unit on the rows that the split set aside; one where it was not
+        selected.
     confirmed_splits : ndarray of shape (n_splits, n_units)
         Whether the split's own test, at half of ``q``, confirmed the unit.
     p_values : ndarray of shape (n_units,)
@@ -63,8 +64,8 @@ class Confidence:
     loss : str
         What the loss is, such as "squared error".
     told_apart : ndarray of shape (n_units,)
-        How well a classifier tells drawn from real columns: the area under its ROC curve, one half
-        where it cannot; NaN where nothing was drawn.
+        How often a classifier says rightly which of a row and its copy is real: one half where it
+        cannot tell; NaN where it was not asked, as the p-value of no split is small.
     doubtful : ndarray of shape (n_units,)
         Whether it can, so that the unit's p-value is not to be trusted.
     """
@@ -94,7 +95,7 @@ class Confidence:
 
     @property
     def confirmed(self) -> list[str]:
-        """The names of the confirmed units, that of the largest rise first."""
+        """The names of the confirmed units, that of the smallest p-value first."""
         return [str(self.names[k]) for k in self.order if self.confirmed_units[k]]
 
     @property
@@ -115,12 +116,13 @@ class Confidence:
 
     @property
     def order(self) -> np.ndarray:
-        """The units: the confirmed ones first, then by their p-values and their rise."""
-        return np.lexsort((-self.rise, self.p_values, ~self.confirmed_units))
+        """The units: confirmed ones first, never selected ones last; by p-value, then rise."""
+        never = ~self.selected.any(axis=0)
+        return np.lexsort((-self.rise, self.p_values, never, ~self.confirmed_units))
 
     @property
     def chosen(self) -> np.ndarray:
-        """The units that any split chose, in that order."""
+        """The units that any split selected, in that order."""
         ever = self.selected.sum(axis=0) > 0
         return self.order[ever[self.order]]
 
@@ -197,7 +199,7 @@ class Confidence:
         return rendered("confidence.html", lines=self.lines(), table=self.table())
 
     def table(self, most: int = 200) -> list[dict[str, str]]:
-        """The units that any split chose, in words, as reports and terminals show them."""
+        """The units that any split selected, in words, as reports and terminals show them."""
         low, high = self.rise_interval
         return [
             {
@@ -205,10 +207,10 @@ class Confidence:
                 "confirmed": "yes" if self.confirmed_units[k] else "no",
                 "selected": f"{self.selected[:, k].sum()}/{self.n_splits}",
                 "in_split": f"{self.confirmed_splits[:, k].sum()}/{self.n_splits}",
-                "p": _p_value(self.p_values[k]),
-                "rise": number(self.rise[k]),
-                "low": number(low[k]),
-                "high": number(high[k]),
+                "p": p_value(self.p_values[k]),
+                "rise": as_sure(self.rise[k], self.rise_se[k]),
+                "low": as_sure(low[k], self.rise_se[k]),
+                "high": as_sure(high[k], self.rise_se[k]),
                 "share": share(self.share[k]),
                 "doubt": self._doubt(k),
             }
@@ -219,37 +221,49 @@ class Confidence:
         """The sentences of :meth:`summary`."""
         chosen = self.chosen
         left = [k for k in chosen if not self.confirmed_units[k]]
-        lines = [self._first_line() + "."]
+        lines = [
+            self._first_line() + ".",
+            f"{plural(self.unit_of.size, 'column')}, {plural(self.n_rows, 'row')}; {self.n_splits} "
+            "splits, each with a search of its own.",
+        ]
         if left:
             named = first_few((f"{self._name(k)} ({self._how_often(k)})" for k in left), MOST_NAMED)
-            lines.append(f"Chosen and not confirmed: {named}.")
+            lines.append(f"Selected, not confirmed: {named}.")
+        joined = [self._name(k) for k in chosen if self.near_copies[k]]
+        if joined:
+            lines.append(
+                "Tested as one, for they are almost functions of each other: "
+                f"{first_few(joined, MOST_NAMED)}."
+            )
         odd = [self._name(k) for k in chosen if self.doubtful[k]]
         if odd:
             lines.append(
-                f"Not to be trusted: {first_few(odd, MOST_NAMED)}; copies drawn from the other "
-                "columns can be told from real values."
+                f"Doubtful: {first_few(odd, MOST_NAMED)}; values drawn from the other columns can "
+                "be told from real ones, so do not trust the p-value."
             )
         index, low, high = self.stability
         if np.isfinite(index):
             lines.append(
-                f"The splits' selections agree: stability {index:.2f} ({low:.2f} to {high:.2f}; 1 "
-                "is always the same, 0 chance)."
+                f"Stability of the selection: {index:.2f}, 95 % interval {low:.2f} to {high:.2f} "
+                "(1: the same in all splits; 0: chance)."
             )
         return lines
 
     def _first_line(self) -> str:
         found = [k for k in self.order if self.confirmed_units[k]]
-        total = self.names.size
-        where = f"{self.n_rows:,} rows in {self.n_splits} splits, false discovery rate {self._q}"
+        total, rate = self.chosen.size, f"confirmed at FDR {100 * self.q:.3g} %"
+        if not total:
+            return f"No variable is {rate}: no split selected any"
         if not found:
-            return f"none of {plural(total)} is confirmed ({where})"
-        named = first_few((self._name(k) for k in found), MOST_NAMED)
+            which = f"None of {total:,} selected variables is"
+            which = "The one selected variable is not" if total == 1 else which
+            return f"{which} {rate}"
+        each = (f"{self._name(k)}{' (doubtful)' * bool(self.doubtful[k])}" for k in found)
+        named = first_few(each, MOST_NAMED)
+        if len(found) == total:
+            return f"{plural(total)}, {'all ' if total > 1 else ''}{rate}: {named}"
         verb = "is" if len(found) == 1 else "are"
-        return f"{len(found):,} of {plural(total)} {verb} confirmed ({where}): {named}"
-
-    @property
-    def _q(self) -> str:
-        return f"{100 * self.q:.3g} %"
+        return f"{len(found):,} of {plural(total, 'selected variable')} {verb} {rate}: {named}"
 
     def _name(self, unit: int) -> str:
         return visible(str(self.names[unit]))
@@ -260,8 +274,4 @@ class Confidence:
     def _doubt(self, unit: int) -> str:
         if self.doubtful[unit]:
             return f"copies told apart: {share(self.told_apart[unit])}"
-        return "one of near copies" if self.near_copies[unit] else ""
-
-
-def _p_value(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+        return "tested as one" if self.near_copies[unit] else ""

@@ -73,7 +73,7 @@ def _plans(model: Any, X: Any, y: Any) -> list[Plan]:
             Plan(
                 "How sure it is",
                 "How much the loss rises without each variable, with its interval, and in how many "
-                "splits it was chosen.",
+                "splits it was selected.",
                 (6.4, max(1.4 + 0.24 * min(found.chosen.size + 1, 20), 2.4)),
                 lambda ax: plot.confidence(found, ax=ax),
             )

@@ -22,6 +22,7 @@ from srff._utils.version import __version__
 from srff.data.encoding.columns import Category
 from srff.inspect.describe import (
     also_chosen,
+    certainty,
     compared,
     error_on_new_rows,
     feature_names,
@@ -133,6 +134,7 @@ def _answer(model: Any) -> dict[str, Any]:
         "unnamed": max(len(chosen) - MOST_NAMED, 0),
         "n_selected": len(chosen),
         "n_total": total,
+        "certainty": _sentence(certainty(model)),
         "n_wanted": model.n_features_to_select,
         "nouns": {**nouns, "one": noun(model, 1), "several": noun(model)},
         "has_groups": any(entry.inside for entry in chosen),
@@ -202,12 +204,16 @@ def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
     return Table("The variables that matter", head, lines, max(len(chosen) - MOST_LISTED, 0))
 
 
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _certainty(model: Any) -> dict[str, Any] | None:
     """Which variables are confirmed, where it was asked for."""
     found = getattr(model, "confidence_", None)
     if found is None:
         return None
-    head = ["variable", "confirmed", "chosen", "alone", "p", "rise", "from", "to", "share", ""]
+    head = ["variable", "confirmed", "selected", "alone", "p", "rise", "from", "to", "share", ""]
     table = found.table(MOST_LISTED)
     lines = [[*each.values()] for each in table]
     left = max(len(found.chosen) - MOST_LISTED, 0)

@@ -23,13 +23,25 @@ def measured(x: float, error: float) -> str:
     """A number with its standard error: two digits of that, and what they leave of the number."""
     if not (error > 0 and 1e-4 <= abs(x) < 1e7 and 1e-6 <= error < 1e7):
         return f"{number(x)} +- {number(error)}"
+    return f"{as_sure(x, error)} +- {as_sure(error, error)}"
+
+
+def as_sure(x: float, error: float) -> str:
+    """A number with the digits that its standard error leaves of it: two of that."""
+    if not (1e-6 <= error < 1e7 and abs(x) < 1e7):
+        return number(x)
     digits = max(1 - floor(log10(error)), 0)
-    return f"{x:,.{digits}f} +- {error:,.{digits}f}"
+    return f"{round(x, digits) + 0.0:,.{digits}f}"
 
 
 def share(x: float) -> str:
     """A share in percent."""
-    return "-" if np.isnan(x) else f"{100 * x:.1f} %"
+    return "-" if np.isnan(x) else f"{round(100 * x, 1) + 0.0:.1f} %"  # no -0.0
+
+
+def p_value(p: float) -> str:
+    """A p-value to three decimals."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def first_few(texts: Iterable[str], most: int) -> str:

@@ -1,4 +1,4 @@
-"""How sure it is of each variable: how much it is missed, and in how many splits it was chosen."""
+"""How sure it is of each variable: how much it is missed, and how many splits selected it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """How much each variable is missed, with its interval, and in how many splits it was chosen.
+    """How much each variable is missed, with its interval, and how many splits selected it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     units = found.chosen
     ax = style.one_axes(ax, size_of_bars(min(top, units.size)))
     if not units.size:
-        return style.only_say(ax, f"None of {plural(found.names.size)} was chosen in any split")
+        return style.only_say(ax, f"None of {plural(found.names.size)} was selected in any split")
     units = units[: min(top, capacity(ax))]
     low, high = found.rise_interval
     explained = found.gain > 0
@@ -54,7 +54,7 @@ def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     places, sure = np.arange(units.size), found.confirmed_units[units]
     for mask, face, label in (
         (sure, style.BLUE, "confirmed"),
-        (~sure, "none", "chosen, not confirmed"),
+        (~sure, "none", "selected, not confirmed"),
     ):
         if mask.any():
             own = units[mask]
@@ -72,30 +72,39 @@ def confidence(found: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     style.tidy(ax, grid="x")
     size = style.text_size(ax)
     names = style.shown_names(found.names, units.tolist(), style.letters_left(ax))
-    ax.set_yticks(places, names, fontsize=0.9 * size)
+    doubtful = found.doubtful[units].tolist()
+    labels = [f"{n} (doubtful)" if odd else n for n, odd in zip(names, doubtful, strict=True)]
+    ax.set_yticks(places, labels, fontsize=0.9 * size)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(units.size, 3) - 0.5, -0.5)
     ax.spines["left"].set_visible(False)
     counts = found.selected[:, units].sum(axis=0)
     for place, count in zip(places.tolist(), counts.tolist(), strict=True):
-        ax.annotate(
-            f"{count}/{found.n_splits}",
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=0.8 * size,
-            color=style.GREY,
-            annotation_clip=False,
-        )
+        _beside(ax, f"{count}/{found.n_splits}", place, "data", 0.8 * size)
+    _beside(ax, "splits", 1.0, "axes fraction", 0.8 * size)
     what = "rise of the loss without it"
     ax.set_xlabel(f"{what} (% of what is explained)" if explained else what)
-    ax.legend(fontsize=0.8 * size, frameon=False, loc="best")
-    n_sure = int(found.confirmed_units.sum())
-    style.title(
-        ax,
-        f"{n_sure:,} of {plural(found.names.size)} confirmed at a false discovery rate of "
-        f"{100 * found.q:.3g} %; on the right the splits that chose each",
-    )
+    if sure.any() and not sure.all():
+        # What is not confirmed stands below and has small rises.
+        ax.legend(fontsize=0.8 * size, frameon=False, loc="lower right")
+    n_sure, total = int(found.confirmed_units.sum()), found.chosen.size
+    count, verb = f"{n_sure:,}" if n_sure else "None", "is" if n_sure < 2 else "are"
+    # No line ends between a number and its unit.
+    rate = f"FDR\u00a0{100 * found.q:.3g}\u00a0%"
+    style.title(ax, f"{count} of {plural(total, 'selected variable')} {verb} confirmed at {rate}")
     return ax
+
+
+def _beside(ax: Axes, text: str, height: float, of: str, size: float) -> None:
+    """A text on the right of the axes, at a height of the data or a share of the axes'."""
+    ax.annotate(
+        text,
+        (1.0, height),
+        xycoords=("axes fraction", of),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center" if of == "data" else "bottom",
+        fontsize=size,
+        color=style.GREY,
+        annotation_clip=False,
+    )
