@@ -20,7 +20,7 @@ from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.sources.labels import RowLabels, labels_of_few
-from srff.data.sources.steady import Seen, SteadySource
+from srff.data.sources.steady import SteadySource
 from srff.data.split import (
     highest,
     key_multipliers,
@@ -358,10 +358,9 @@ def shares_rows(weight: np.ndarray) -> bool:
 
 def _steady(source: Source, first: FirstPass) -> Source:
     """The source for the passes that follow; rows in memory do not change."""
-    seen = tuple(map(Seen, first.sizes, first.marks))
     if isinstance(source, DaskSource):
-        return source.steady(seen)
-    return source if isinstance(source, ArraySource) else SteadySource(source, seen)
+        return source.steady(first.seen)
+    return source if isinstance(source, ArraySource) else SteadySource(source, first.seen)
 
 
 def written_out(

@@ -15,7 +15,7 @@ from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
 from srff.data.sources.base import Piece, Source, checked
-from srff.data.sources.steady import mark_of
+from srff.data.sources.steady import Marks, Seen
 from srff.data.split import highest, row_keys
 from srff.data.weights import WeightFacts
 
@@ -45,7 +45,8 @@ class FirstPass:
     The keys of ``low`` are turned over, so that there too the first row has the highest.
     """
 
-    sizes: tuple[int, ...]
+    seen: tuple[Seen, ...]
+    """What each piece is known by in later passes."""
     inputs: Moments
     targets: Moments
     high: Sample
@@ -54,8 +55,11 @@ class FirstPass:
     """The sum of the keys of all rows, which other rows would not have."""
     weights: WeightFacts | None
     """What the weights tell; None for ones."""
-    marks: tuple[int, ...]
-    """A number for the targets of each piece, which others would not have."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each piece."""
+        return tuple(each.n_rows for each in self.seen)
 
     @property
     def n_rows(self) -> int:
@@ -100,21 +104,18 @@ class FirstPassTotal:
     def __init__(self, n_high: int, n_low: int) -> None:
         self.sizes = n_high, n_low
         self._best = HighestKeys(n_high), HighestKeys(n_low)
-        self._counts: list[int] = []
+        self._seen: list[Seen] = []
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
         self._checksum = 0
         self._weights: WeightFacts | None = None
-        self._marks: list[int] = []
 
     def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
         if part is None:
-            self._counts.append(0)
-            self._marks.append(0)
+            self._seen.append(Seen())
             return
-        self._counts += part.sizes
-        self._marks += part.marks
+        self._seen += part.seen
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
         self._checksum = (self._checksum + part.checksum) % 2**64
@@ -133,8 +134,8 @@ class FirstPassTotal:
             raise ValueError(NO_WEIGHT)
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        counts, weights, marks = tuple(self._counts), self._weights, tuple(self._marks)
-        return FirstPass(counts, inputs, targets, high, low, self._checksum, weights, marks)
+        seen = tuple(self._seen)
+        return FirstPass(seen, inputs, targets, high, low, self._checksum, self._weights)
 
 
 def _both(one: WeightFacts | None, other: WeightFacts | None) -> WeightFacts | None:
@@ -164,7 +165,7 @@ def first_pass_of_piece(
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows = checksum = mark = 0
+    checksum, marks = 0, Marks()
     weights: WeightFacts | None = None
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
@@ -174,8 +175,7 @@ def first_pass_of_piece(
         n_read += raw.X.shape[0]
         if not chunk.X.shape[0]:
             continue
-        n_rows += chunk.X.shape[0]
-        mark = (mark + mark_of(chunk.Y)) % 2**64
+        marks.add(chunk.X, chunk.Y)
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         if chunk.weight is not None:
@@ -186,8 +186,8 @@ def first_pass_of_piece(
             whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
             likely = np.flatnonzero(turned >= best.least)
             best.add(whole.take(likely[highest(turned[likely], best.size)]))
-    if not n_rows:
+    if not inputs:
         return None
     high, low = (best.result() for best in samples)
     found = merged(inputs), merged(targets)
-    return FirstPass((n_rows,), *found, high, low, checksum, weights, (mark,))
+    return FirstPass((marks.seen(),), *found, high, low, checksum, weights)
