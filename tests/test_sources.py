@@ -22,7 +22,7 @@ from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
 from srff.data.sources.learning import learn_facts
 from srff.data.sources.table_file import TextAmongNumbers
 from srff.data.sources.tables import open_table
-from srff.data.split import highest, key_multipliers, row_keys
+from srff.data.split import Ends, highest, key_multipliers, row_keys
 
 QUICK = {"n_components": 30, "max_iter": 6, "random_state": 0, "refine": "metric"}
 NAMES = [f"x{i}" for i in range(6)]
@@ -283,7 +283,7 @@ def test_a_survey_finds_what_the_whole_array_has():
     X, y = rows(1000, dtype=np.float32)
     Y = y[:, None]
     multipliers = key_multipliers(np.random.RandomState(0), 6)
-    keys = row_keys(X, Y, multipliers)
+    keys = row_keys(X, Y, multipliers, ends=Ends.of(X, Y))
     blocks = [(X[i : i + 90], y[i : i + 90]) for i in range(0, 1000, 90)]
     for n_threads in (1, 4):
         found = first_pass(BlockSource(blocks), multipliers, 120, 70, n_threads)

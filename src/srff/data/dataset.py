@@ -16,12 +16,14 @@ from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine,
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import FirstPass, Sample, first_pass
 from srff.data.folds import Split, fold_splits, group_folds, n_folds
+from srff.data.kinds import few_kinds, shares_rows
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.sources.labels import RowLabels, labels_of_few
 from srff.data.sources.steady import SteadySource
 from srff.data.split import (
+    Ends,
     highest,
     key_multipliers,
     merge_rows,
@@ -50,10 +52,6 @@ STREAM_ROWS = 100_000
 MERGE_ROWS = 2000
 """Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
 an order of their own: a table gives the same bits whatever its order."""
-
-FEW_KINDS, MANY_TIMES = 50, 4
-"""Distinct rows up to which, if they stand so many times in the mean, each is shared between
-training and validation rather than held out whole."""
 
 DEFAULT_VALIDATION = 0.2
 FEW_HELD, MOST_HELD = 30, 0.4
@@ -255,7 +253,7 @@ class MemoryDataset(Dataset):
 class StreamedDataset(Dataset):
     """A source: the highest keys are the sample, the lowest validate, all are read again."""
 
-    n_passes = 1
+    n_passes = 2  # the ends of each column; all else
 
     def __init__(
         self,
@@ -296,7 +294,10 @@ class StreamedDataset(Dataset):
         return replace(sample, weight=self._count(sample.weight))
 
     def _marks(self) -> list[np.ndarray]:
-        return [np.array(self._first.sizes), np.array([self._first.checksum], dtype=np.uint64)]
+        seen = self._first.seen
+        targets = np.array([each.target for each in seen], dtype=np.uint64)
+        inputs = [each.inputs for each in seen if each.inputs is not None]
+        return [np.array(self._first.sizes), targets, *inputs]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of the highest keys."""
@@ -343,19 +344,6 @@ def _counted(weight: np.ndarray | None) -> np.ndarray | None:
     return None if weight is None else counted(weight)
 
 
-def few_kinds(keys: np.ndarray) -> bool:
-    """Whether there are few kinds of rows."""
-    return np.unique(keys).size <= FEW_KINDS
-
-
-def shares_rows(weight: np.ndarray) -> bool:
-    """Whether rows are a few kinds, each written many times.
-
-    To hold out a kind would ask a model for what it cannot know.
-    """
-    return 1 < weight.size <= FEW_KINDS and bool(weight.sum() >= MANY_TIMES * weight.size)
-
-
 def _steady(source: Source, first: FirstPass) -> Source:
     """The source for the passes that follow; rows in memory do not change."""
     if isinstance(source, DaskSource):
@@ -385,7 +373,8 @@ def validation_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tupl
     X, Y, weight = pair
     rows = None
     if Y.shape[0] > VALIDATION_ROWS:
-        rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
+        keys = row_keys(X, Y, multipliers, n_threads, Ends.of(X, Y))
+        rows = highest(keys, VALIDATION_ROWS)
     return X, Y, _counted(weight), rows
 
 
