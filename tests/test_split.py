@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srff.core.bandwidth import neighbour_sigma
-from srff.data.dataset import VALIDATION_ROWS, written_out
+from srff.data.kinds import written_out
 from srff.data.moments import center_and_spread, moments
 from srff.data.split import Ends, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
@@ -176,10 +176,10 @@ def test_sigma_with_fewer_rows_than_neighbours_uses_all_others():
 
 def test_rows_are_written_as_often_as_they_count_while_there_is_room():
     X, Y = np.arange(3.0)[:, None], np.arange(3.0)[:, None]
-    rows, targets, weight = written_out(X, Y, np.array([4.0, 1.4, 0.2]))
+    rows, targets, weight = written_out(X, Y, np.array([4.0, 1.4, 0.2]), 20_000)
     assert rows[:, 0].tolist() == targets[:, 0].tolist() == [0, 0, 0, 0, 1, 2]
     assert weight.tolist() == [1, 1, 1, 1, 1.4, 0.2]
     many = np.array([3e6, 1e6, 1e6])
-    rows, _, weight = written_out(X, Y, many)
-    assert len(rows) == VALIDATION_ROWS
+    rows, _, weight = written_out(X, Y, many, 20_000)
+    assert len(rows) == 20_000
     np.testing.assert_allclose(np.bincount(rows[:, 0].astype(int), weight), many)
