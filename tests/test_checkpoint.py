@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -403,6 +404,43 @@ def test_a_fit_refuses_steps_without_finite_numbers_or_of_another_shape(tmp_path
             for other in (array * nan, np.concatenate([array, array])):
                 write_whole(file, packed([step._replace(record=step.record | {name: other})]))
                 with pytest.raises(CheckpointError, match=r"\d{6}\.steps: a step has"):
+                    SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
+
+
+def reshaped(name, array):
+    """Arrays of the same numbers, nearly, that are not of the shape or the type of this one."""
+    if not array.ndim:
+        return [array.reshape(1)]
+    others = [array[None], array.reshape(-1, 1, 1), np.zeros(0), array.T]
+    if name != "objective":  # a descent may take any number of evaluations
+        others += [np.concatenate([array, array]), array[:-1], array.astype(np.int64)]
+    return [o for o in others if o.shape != array.shape or o.dtype != array.dtype]
+
+
+@pytest.mark.parametrize(
+    ("options", "n_kinds"),
+    [
+        (SHORT | {"validation": 0.2}, 2),
+        (SHORT | {"solver": "profile"}, 3),
+        (QUICK | {"validation": 0.3}, 6),
+    ],
+)
+def test_no_kind_of_step_is_taken_with_arrays_of_another_shape(tmp_path, options, n_kinds):
+    X, y = rows(120)
+    SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
+    files = sorted(tmp_path.glob("*.steps"))
+    steps = [step for file in files for step in unpacked(read_whole(file))]
+    for file in files[1:]:
+        file.unlink()
+    kinds = {re.sub(r"[\d.e-]+", "", step.label): step for step in steps[::-1]}
+    assert len(kinds) >= n_kinds
+    for step in kinds.values():
+        before = steps[: steps.index(step)]
+        for name, array in step.record.items():
+            for other in reshaped(name, array):
+                odd = step._replace(record=step.record | {name: other})
+                write_whole(files[0], packed([*before, odd]))
+                with pytest.raises(CheckpointError, match=r"000000\.steps: a step has"):
                     SRFFRegressor(**options, checkpoint=tmp_path).fit(X, y)
 
 

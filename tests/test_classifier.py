@@ -155,7 +155,19 @@ def test_class_weights_are_weights_of_rows():
     given = {"inside": 1.0, "outside": 3.0}
     one = clone(model).set_params(class_weight=given).fit(X, y)
     two = clone(model).fit(X, y, sample_weight=[given[label] for label in y])
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-6)
+
+
+def test_weights_of_classes_have_no_unit():
+    X, y = rings(200)
+    given = [{"inside": 1, "outside": 10}, {"inside": 2, "outside": 20}]
+    one, two = (SRFFClassifier(**QUICK, class_weight=each).fit(X, y) for each in given)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_array_equal(one.scale_, two.scale_)
+    even = SRFFClassifier(**QUICK, class_weight={"inside": 7, "outside": 7}).fit(X, y)
+    np.testing.assert_array_equal(
+        even.predict_proba(X), SRFFClassifier(**QUICK).fit(X, y).predict_proba(X)
+    )
 
 
 def test_balanced_classes_have_equal_shares():

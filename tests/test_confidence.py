@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import srff
 from srff import SRFFClassifier, SRFFRegressor, SRFFSelector, confidence
 from srff.data import dataset
+from srff.export.format.container import packed, unpacked
 from srff.inference import rows as inference_rows
 
 QUICK = {"effort": "quick", "n_components": 50, "max_iter": 5, "random_state": 0}
@@ -430,6 +431,47 @@ def test_a_model_tells_and_keeps_what_is_confirmed_until_it_is_fitted_again(foun
     assert "<p>All confirmed at a false discovery rate of 10 %.</p>" in page
     assert not hasattr(loaded.reduced(), "confidence_")
     assert not hasattr(loaded.fit(X, y), "confidence_")
+
+
+ODD_RESULTS = {
+    "a rate of nothing": ({"q": 0.0}, r"q is 0\.0; a number between 0 and 1"),
+    "a rate of all": ({"q": 1.0}, r"q is 1\.0; a number between 0 and 1"),
+    "a p-value of two": ({"p_values": np.full(6, 2.0)}, r"p_values has 2\.0"),
+    "a p-value of nothing": ({"p_splits": np.full((5, 6), np.nan)}, "p_splits has nan"),
+    "no unit": ({"unit_of": np.array([0, 0, 1, 2, 3, 4])}, "units without columns"),
+    "a unit too many": ({"unit_of": np.array([0, 2**40, 1, 2, 3, 4])}, "units without columns"),
+    "a share of two": ({"told_apart": np.full(6, 2.0)}, "shares that are not from 0 to 1"),
+    "one split": (
+        {name: lambda a: a[:1] for name in ("selected", "p_splits", "confirmed_splits")},
+        "has 1 splits; at least 2",
+    ),
+    "no split": (
+        {name: lambda a: a[:0] for name in ("selected", "p_splits", "confirmed_splits")},
+        "has 0 splits; at least 2",
+    ),
+    "never chosen": ({"selected": np.zeros((5, 6), dtype=bool)}, "their splits did not choose"),
+    "never confirmed": ({"confirmed_splits": np.zeros((5, 6), dtype=bool)}, "no split confirmed"),
+    "no row": ({"n_rows": 0}, "n_rows is 0"),
+    "a text": ({"rise": np.full(6, np.inf)}, "rise has inf"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_RESULTS)
+def test_a_file_that_says_of_variables_what_cannot_be_is_refused(found, tmp_path, name):
+    model = SRFFRegressor(**QUICK).fit(*product())
+    model.confidence_ = found
+    srff.save(model, tmp_path / "m.srff")
+    arrays, about = unpacked((tmp_path / "m.srff").read_bytes())
+    changes, message = ODD_RESULTS[name]
+    for part, new in changes.items():
+        key = f"confidence_.{part}"
+        if key in arrays:
+            arrays[key] = new(arrays[key]) if callable(new) else np.asarray(new)
+        else:
+            about["values"][key] = new
+    (tmp_path / "m.srff").write_bytes(packed(arrays, about))
+    with pytest.raises(srff.ModelFileError, match=message):
+        srff.load(tmp_path / "m.srff")
 
 
 def test_what_is_not_confirmed_is_told_apart_from_what_is(found):

@@ -344,7 +344,7 @@ def test_a_partition_in_another_order_of_columns_is_read_by_their_names():
         SRFFRegressor(**PAPER).fit(odd, "y")
 
 
-@pytest.mark.parametrize("what", ["rows", "targets"])
+@pytest.mark.parametrize("what", ["rows", "targets", "inputs"])
 @pytest.mark.parametrize("on_workers", [False, True])
 def test_partitions_that_change_between_passes_are_refused(what, on_workers, request):
     if on_workers:
@@ -355,9 +355,11 @@ def test_partitions_that_change_between_passes_are_refused(what, on_workers, req
     def other(part):
         # Of the system's own chance: a worker may read the function anew for every pass.
         n = int.from_bytes(os.urandom(4), "little")
-        return part.iloc[n % 150 :] if what == "rows" else part.assign(y=part.y + n)
+        if what == "rows":
+            return part.iloc[n % 150 :]
+        return part.assign(y=part.y + n) if what == "targets" else part.assign(a=part.a + n)
 
     odd = collection.map_partitions(other, meta=collection._meta)
-    how = "rows, first" if what == "rows" else "other targets than the first time"
+    how = "rows, first" if what == "rows" else f"other {what} than the first time"
     with pytest.raises(ValueError, match=rf"partition \d gave .*{how}.*the same in every pass"):
         SRFFRegressor(**PAPER).fit(odd, "y")

@@ -22,7 +22,7 @@ from srff.data.sources import ArraySource, BlockSource, TableSource, arrays
 from srff.data.sources.learning import learn_facts
 from srff.data.sources.table_file import TextAmongNumbers
 from srff.data.sources.tables import open_table
-from srff.data.split import highest, key_multipliers, row_keys
+from srff.data.split import Ends, highest, key_multipliers, row_keys
 
 QUICK = {"n_components": 30, "max_iter": 6, "random_state": 0, "refine": "metric"}
 NAMES = [f"x{i}" for i in range(6)]
@@ -283,7 +283,7 @@ def test_a_survey_finds_what_the_whole_array_has():
     X, y = rows(1000, dtype=np.float32)
     Y = y[:, None]
     multipliers = key_multipliers(np.random.RandomState(0), 6)
-    keys = row_keys(X, Y, multipliers)
+    keys = row_keys(X, Y, multipliers, ends=Ends.of(X, Y))
     blocks = [(X[i : i + 90], y[i : i + 90]) for i in range(0, 1000, 90)]
     for n_threads in (1, 4):
         found = first_pass(BlockSource(blocks), multipliers, 120, 70, n_threads)
@@ -351,7 +351,7 @@ def test_sources_know_nothing_of_engines():
 
 
 class Changing:
-    """Blocks of which each pass sees others: other targets, or other numbers of rows."""
+    """Blocks of which each pass sees others: other inputs, targets, or numbers of rows."""
 
     def __init__(self, what):
         self.what, self.passes = what, 0
@@ -362,14 +362,18 @@ class Changing:
         for _ in range(4):
             X = rng.normal(size=(100, 3))
             y = X[:, 0] + (self.passes if self.what == "targets" else 0)
+            if self.what == "inputs":
+                X[7, 0] += 1e-9 * self.passes
+            if self.what == "inputs of other rows":
+                X = np.roll(X, self.passes, axis=0)
             n = 100 - (self.passes if self.what == "rows" else 0)
             yield X[:n], y[:n]
 
 
-@pytest.mark.parametrize("what", ["rows", "targets"])
+@pytest.mark.parametrize("what", ["rows", "targets", "inputs", "inputs of other rows"])
 def test_blocks_that_change_between_passes_are_refused(monkeypatch, what):
     monkeypatch.setattr(dataset, "STREAM_ROWS", 200)
-    message = r"gave other blocks|gave \d+ rows, first|other targets than the first time"
+    message = r"gave other blocks|gave \d+ rows, first|other (inputs|targets) than the first time"
     with pytest.raises(ValueError, match=message):
         SRFFRegressor(n_components=10, max_iter=2, random_state=0).fit(Changing(what))
 

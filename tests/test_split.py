@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from srff.core.bandwidth import neighbour_sigma
-from srff.data.dataset import VALIDATION_ROWS, written_out
+from srff.data.kinds import written_out
 from srff.data.moments import center_and_spread, moments
-from srff.data.split import key_multipliers, merge_rows, row_keys, sample_rows, split_rows
+from srff.data.split import Ends, key_multipliers, merge_rows, row_keys, sample_rows, split_rows
 
 
 @pytest.fixture
@@ -31,6 +31,37 @@ def test_keys_depend_on_the_values_and_the_seed_alone(table):
         keys(np.asfortranarray(X.astype(np.float32)), y),
         keys(X.astype(np.float32).astype(float), y),
     )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        lambda v: np.ldexp(v, 700),
+        lambda v: -np.ldexp(-v, -900),
+        lambda v: 2.54 * v,
+        lambda v: 1.8 * v + 32,
+        lambda v: 1e-290 * v,
+        lambda v: v / 3.6,
+    ],
+)
+def test_no_unit_changes_the_key_of_a_row_between_the_ends(unit):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(5000, 3)), rng.integers(1, 3, 5000), np.ones(5000)])
+    X[:, 1] = np.exp(2 * X[:, 1])
+    X[7, 0] = -1e9  # all others are far from it and from one another's places
+    y = 1e6 + rng.normal(size=(5000, 1))
+    multipliers = key_multipliers(np.random.RandomState(0), 5)
+    plain = row_keys(X, y, multipliers, ends=Ends.of(X, y))
+    other = row_keys(unit(X), unit(y), multipliers, ends=Ends.of(unit(X), unit(y)))
+    np.testing.assert_array_equal(other, plain)
+    assert np.unique(plain).size == 5000
+
+
+def test_the_ends_of_all_rows_are_those_of_their_parts(table):
+    X, y = table
+    whole, parts = Ends.of(X, y), Ends.of(X[:7], y[:7]).plus(Ends.of(X[7:], y[7:]))
+    np.testing.assert_array_equal(parts.low, whole.low)
+    np.testing.assert_array_equal(parts.high, whole.high)
 
 
 def test_minus_zero_is_zero():
@@ -145,10 +176,10 @@ def test_sigma_with_fewer_rows_than_neighbours_uses_all_others():
 
 def test_rows_are_written_as_often_as_they_count_while_there_is_room():
     X, Y = np.arange(3.0)[:, None], np.arange(3.0)[:, None]
-    rows, targets, weight = written_out(X, Y, np.array([4.0, 1.4, 0.2]))
+    rows, targets, weight = written_out(X, Y, np.array([4.0, 1.4, 0.2]), 20_000)
     assert rows[:, 0].tolist() == targets[:, 0].tolist() == [0, 0, 0, 0, 1, 2]
     assert weight.tolist() == [1, 1, 1, 1, 1.4, 0.2]
     many = np.array([3e6, 1e6, 1e6])
-    rows, _, weight = written_out(X, Y, many)
-    assert len(rows) == VALIDATION_ROWS
+    rows, _, weight = written_out(X, Y, many, 20_000)
+    assert len(rows) == 20_000
     np.testing.assert_allclose(np.bincount(rows[:, 0].astype(int), weight), many)

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from srff import RFFRegressor, SRFFRegressor, load, save
+from srff.data import dataset
+from srff.data.first_pass import first_pass
+from srff.data.sources import ArraySource
+from srff.data.split import key_multipliers
 
 TINY = {"effort": "quick", "n_components": 10, "max_iter": 2, "random_state": 0, "n_jobs": 1}
 
@@ -27,6 +31,34 @@ def test_a_target_in_units_of_a_power_of_two_has_the_same_bits(problem, exponent
     np.testing.assert_array_equal(model.scale_, plain.scale_)
     np.testing.assert_array_equal(model.coef_, np.ldexp(plain.coef_, exponent))
     np.testing.assert_array_equal(model.predict(X), np.ldexp(plain.predict(X), exponent))
+
+
+@pytest.mark.parametrize("rows_at_a_time", [150, 600])
+def test_a_stream_in_units_of_powers_of_two_has_the_same_bits(monkeypatch, rows_at_a_time):
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 200)
+    X, y = made(600)
+
+    def fitted(X, y):
+        starts = range(0, 600, rows_at_a_time)
+        blocks = [(X[i : i + rows_at_a_time], y[i : i + rows_at_a_time]) for i in starts]
+        return SRFFRegressor(**TINY).fit(blocks)
+
+    units = np.array([4.0, 2.0**-70, 1.0])
+    plain, other = fitted(X, y), fitted(X * units, np.ldexp(y, 5))
+    np.testing.assert_array_equal(other.scale_, plain.scale_)
+    np.testing.assert_array_equal(other.coef_, np.ldexp(plain.coef_, 5))
+    np.testing.assert_array_equal(other.predict(X * units), np.ldexp(plain.predict(X), 5))
+
+
+@pytest.mark.parametrize("unit", [1 / 3.6, 1e-50, 2.54])
+def test_a_stream_in_any_unit_holds_out_the_same_rows(unit):
+    X, y = made(20_000)
+    held = []
+    for c in (1.0, unit):
+        source = ArraySource(c * X, c * y[:, None])
+        found = first_pass(source, key_multipliers(np.random.RandomState(0), 3), 100, 4000)
+        held.append(found.low.X / c)
+    np.testing.assert_allclose(held[1], held[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("unit", [1e-290, 1e-50, 1e37, 1e290])

@@ -8,8 +8,6 @@ import pytest
 
 from srff import SRFFClassifier, SRFFRegressor
 from srff.data import dataset
-from srff.data.dataset import MemoryDataset
-from srff.data.split import key_multipliers
 from srff.data.weights import WeightFacts, counted
 
 SMALL = {"n_components": 20, "max_iter": 3, "random_state": 0, "n_jobs": 1}
@@ -51,7 +49,7 @@ def test_what_pieces_tell_together_is_what_all_weights_tell(copies):
     parts = WeightFacts.of(weight[:7]).plus(WeightFacts.of(weight[7:]))
     assert parts.count.whole == whole.count.whole == copies
     np.testing.assert_allclose(parts.count(weight), counted(weight), rtol=1e-12)
-    assert whole.n == pytest.approx(counted(weight).sum())
+    assert whole.rows(whole.count) == pytest.approx(counted(weight).sum())
 
 
 def fitted(rows, weight=None, **settings):
@@ -102,13 +100,51 @@ def test_noise_of_large_weights_keeps_nothing():
     assert not fitted((X, y), np.full(100, 20.0)).get_support().any()
 
 
-def test_weights_of_classes_do_not_make_a_users_validation_rows_more():
+def effective(weight):
+    return weight.sum() ** 2 / np.square(weight).sum()
+
+
+def rows_of(model, *given):
+    """How many rows all count as, and those that validate."""
+    with model._prepare(*given, None) as problem:
+        data = problem.scaled["standard"]
+        return data.everything.n, data.validation.n
+
+
+@pytest.mark.parametrize("given", [{0: 1, 1: 10}, {0: 2, 1: 20}, {0: 0.3, 1: 3}, "balanced"])
+@pytest.mark.parametrize("copies", [False, True])
+def test_rows_of_weighted_classes_are_as_many_as_kishs_effective_number(
+    rows, tmp_path, monkeypatch, given, copies
+):
+    X, y = rows
+    y = (y > 1).astype(int)
+    often = np.random.RandomState(0).randint(1, 4, 150) if copies else np.ones(150)
+    by_class = 1 / np.bincount(y, often) if given == "balanced" else np.array([1.0, 10.0])
+    factor = by_class[y]
+    expected = effective(np.repeat(factor, often.astype(int)))
+    model = SRFFClassifier(**SMALL, class_weight=given, validation=0.2)
+    assert rows_of(model, X, y, 5.0 * often)[0] == pytest.approx(expected)
+    monkeypatch.setattr(dataset, "STREAM_ROWS", 100)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, w=0.1 * often)
+    frame.to_parquet(tmp_path / "table.parquet")
+    source = tmp_path / "table.parquet", "y", "w"
+    assert rows_of(model, *source)[0] == pytest.approx(expected)
+
+
+def test_noise_with_a_heavy_class_keeps_nothing():
     rng = np.random.RandomState(0)
-    X, codes = rng.standard_normal((40, 2)), rng.randint(0, 2, (40, 1)).astype(float)
-    pair = X, codes, np.where(codes[:, 0] > 0, 300.0, 100.0)
-    multipliers = key_multipliers(np.random.RandomState(0), 2)
-    data = MemoryDataset(X, codes, None, multipliers, pair, 1)
-    assert data._validation_rows[2].max() == 3.0
+    X, y = rng.standard_normal((100, 5)), rng.randint(0, 2, 100)
+    for validation in (None, (rng.standard_normal((60, 5)), rng.randint(0, 2, 60))):
+        model = SRFFClassifier(**SMALL, class_weight={0: 1, 1: 100}, validation=validation)
+        assert not model.fit(X, y).get_support().any()
+
+
+def test_weights_of_classes_do_not_make_a_users_validation_rows_more(rows):
+    X, y = rows
+    y, more = (y > 0).astype(int), np.repeat([0, 1], [10, 30])
+    model = SRFFClassifier(**SMALL, class_weight={0: 100, 1: 300}, validation=(X[:40], more))
+    expected = effective(np.where(more, 3.0, 1.0))
+    assert rows_of(model, X, y, None)[1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("estimator", [SRFFRegressor, SRFFClassifier])

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from srff import RFFRegressor, SRFFClassifier, SRFFRegressor
+from srff import RFFRegressor, SRFFClassifier, SRFFRegressor, confidence
 from srff.core.kernels import Matern
 from srff.core.losses import Pinball, Poisson
 from srff.export.save import ModelFileError, load, save
@@ -76,7 +76,13 @@ def models() -> dict[str, Any]:
     T, coded = table(), {"categorical_features": [2, 3, 4], "missing": "impute"}
     z = np.nan_to_num(T[:, :2].astype(float), nan=2.0).sum(axis=1) + 2.0 * (T[:, 2] == "red") + y
     weights = {"low": 1, "middle": 2.5, "high": 1.0}
+    sure = SRFFRegressor(**quick, effort="quick").fit(X, y)
+    sure.confidence_ = confidence(sure, X, y, n_splits=2)
+    several = SRFFClassifier(**quick, **plain, groups=[[0, 3]]).fit(X, thirds(y))
+    several.confidence_ = confidence(several, X, thirds(y), n_splits=2, q=0.3)
     return {
+        "srff-sure": sure,
+        "srff-sure-classes": several,
         "srff-targets": SRFFRegressor(**quick, **plain, target_weights=[1.0, 2.0]).fit(
             X, np.column_stack([y, X[:, 0]])
         ),
@@ -551,6 +557,7 @@ def judged(path: Path, X: np.ndarray, known: np.ndarray | None, seconds: float) 
             return f"{n} columns"
         X = inputs_of(model, np.ascontiguousarray(X[:, np.arange(n) % X.shape[1]]))
         y = predicted(model, X) if n else np.zeros(0)
+        told(model, n)
     except ModelFileError as error:
         message = str(error)
         sound = message.startswith(str(path)) and len(message) < 600 and message.isprintable()
@@ -589,6 +596,22 @@ def predicted(model: Any, X: np.ndarray) -> np.ndarray:
     if not (p[np.arange(len(p)), own] >= p.max(axis=1) - 1e-9).all():
         raise AssertionError("the class is not the most likely one")
     return p
+
+
+def told(model: Any, n: int) -> None:
+    """What a model says of its variables: words, tables and masks that fit together."""
+    repr(model)
+    found = getattr(model, "confidence_", None)
+    if found is None:
+        return
+    lines = [found.summary(), repr(found), found._repr_html_()]
+    table, frame = found.table(), found.to_frame()
+    if not all(line.isprintable() for line in found.lines()):
+        raise AssertionError(f"text that does not print: {lines[0]!r}")
+    if not (len(frame) == found.names.size and len(table) <= len(frame)):
+        raise AssertionError("a table of other variables")
+    if found.support.shape != (n,) or len(found.confirmed) != found.confirmed_units.sum():
+        raise AssertionError("a mask of other columns")
 
 
 def main() -> int:

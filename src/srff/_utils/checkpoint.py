@@ -101,7 +101,7 @@ class Checkpoint(Resource):
         """An iteration, each of them a step: its label is made of the state before it."""
 
         def step(state: State) -> State:
-            work, fits = partial(advance, state), partial(same_shapes, state)
+            work, fits = partial(advance, state), partial(may_follow, state)
             return self.run(type(state), label(state), counted, work, fits)
 
         return step
@@ -297,10 +297,18 @@ class FolderCheckpoint(Checkpoint):
             self._lock = None
 
 
-def same_shapes(one: Any, other: Any) -> bool:
-    """Whether the arrays of two results of one kind have the same shapes."""
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    return all(a.shape == b.shape for a, b in pairs if isinstance(a, np.ndarray))
+def have_shapes(arrays: Sequence[np.ndarray], like: Sequence[np.ndarray]) -> bool:
+    """Whether arrays have the shapes of others."""
+    return [array.shape for array in arrays] == [array.shape for array in like]
+
+
+def may_follow(state: Any, following: Any) -> bool:
+    """Whether one state of an iteration can come after another: one further, or the end."""
+    pairs = zip(vars(state).values(), vars(following).values(), strict=True)
+    if not all(a.shape == b.shape for a, b in pairs if isinstance(a, np.ndarray)):
+        return False
+    steps = following.n_iter - state.n_iter
+    return steps == 1 or (steps == 0 and following.converged)
 
 
 def _checked_head(known: Any) -> dict[str, Any]:

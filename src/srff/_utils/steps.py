@@ -119,7 +119,7 @@ def _field(record: Record, name: str, hint: Any) -> Any:
         raise DamagedFile(f"a step has no field {name!r}")
     value = record[name]
     if item is np.ndarray:
-        return value
+        return _of_floats(value, name)
     if value.ndim != int(is_tuple) or (value.size and value.dtype.kind not in _KINDS[item]):
         raise DamagedFile(f"a step has {value.dtype} of shape {value.shape} in {name}")
     return tuple(value.tolist()) if is_tuple else item(value.item())
@@ -132,7 +132,14 @@ def _numbered(record: Record, name: str) -> tuple[np.ndarray, ...]:
     numbers = [key for key in record if key.partition("/")[0] == name]
     if not numbers or set(numbers) != {f"{name}/{k}" for k in range(len(numbers))}:
         raise DamagedFile(f"a step has no field {name!r}, or a part of it is missing")
-    return tuple(record[f"{name}/{k}"] for k in range(len(numbers)))
+    return tuple(_of_floats(record[f"{name}/{k}"], name) for k in range(len(numbers)))
+
+
+def _of_floats(array: np.ndarray, name: str) -> np.ndarray:
+    """An array of a step, which are all of real numbers."""
+    if array.dtype.kind != "f":
+        raise DamagedFile(f"a step has {array.dtype} of shape {array.shape} in {name}")
+    return array
 
 
 def _kind(array: np.ndarray) -> tuple[str, tuple[int, ...], Any]:

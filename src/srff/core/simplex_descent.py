@@ -84,6 +84,13 @@ class SimplexDescent:
         end = steepest == 0.0
         return SimplexState(budget, scale, slope, step, e.coef, e.constant, (e.value,), end)
 
+    def may_be_first(self, scale: np.ndarray, near: Coefficients, state: SimplexState) -> bool:
+        """Whether a state that was kept has the shapes of :meth:`first` at these."""
+        numbers = state.scale, state.slope, state.coef, state.constant
+        slope = first_of_each(scale[self._usable], self._group)
+        shapes = [array.shape for array in numbers]
+        return shapes == [a.shape for a in (scale, slope, *near)] and len(state.objective) == 1
+
     def advance(self, state: SimplexState) -> SimplexState:
         """One iteration; the same scales, converged, if no step lowers the objective."""
         x = first_of_each(state.scale[self._usable], self._group)

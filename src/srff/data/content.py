@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from srff._utils.threads import Threads
-from srff.data.split import extended, mixed, row_keys
+from srff.data.split import Ends, extended, mixed, row_keys
 
 _BLOCK_ENTRIES, _BLOCK_COLUMNS = 2**16, 8
 """Numbers that are ranked at a time, but no fewer columns than fill a line of a core's cache."""
 
 
 RANKED_ROWS = 100_000
-"""Most rows that are ranked; the raw values of more are hashed, as those of a stream are."""
+"""Most rows that are ranked; the places of values of more are hashed, as those of a stream are."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def content_of(X: Any, Y: np.ndarray, multipliers: np.ndarray, n_threads: int = 
     """What the rows and columns of inputs (rows x d) and targets are known by."""
     same = row_keys(X, Y, multipliers, n_threads)
     if X.shape[0] > RANKED_ROWS:
-        return Content(same, same, None)
+        return Content(same, row_keys(X, Y, multipliers, n_threads, Ends.of(X, Y)), None)
     distinct = np.unique(same, return_index=True)[1]
     return Content(same, *ranked_keys(X, Y, distinct, multipliers, n_threads))
 

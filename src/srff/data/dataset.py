@@ -16,12 +16,14 @@ from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine,
 from srff.data.engines.blocks import Standardisation, total_weight
 from srff.data.first_pass import FirstPass, Sample, first_pass
 from srff.data.folds import Split, fold_splits, group_folds, n_folds
+from srff.data.kinds import few_kinds, shares_rows, written_out
 from srff.data.moments import Moments, moments
 from srff.data.sources import ArraySource, DaskSource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.sources.labels import RowLabels, labels_of_few
-from srff.data.sources.steady import Seen, SteadySource
+from srff.data.sources.steady import SteadySource
 from srff.data.split import (
+    Ends,
     highest,
     key_multipliers,
     merge_rows,
@@ -30,7 +32,7 @@ from srff.data.split import (
     sample_rows,
     split_rows,
 )
-from srff.data.weights import counted
+from srff.data.weights import AS_ROWS, RowCount, counted
 
 VALIDATION_ROWS = 20_000
 """Most rows that models are validated on: enough to tell a hundredth of the error from chance."""
@@ -51,10 +53,6 @@ MERGE_ROWS = 2000
 """Up to this many rows, equal rows are merged into one of their joint weight, and rows are put in
 an order of their own: a table gives the same bits whatever its order."""
 
-FEW_KINDS, MANY_TIMES = 50, 4
-"""Distinct rows up to which, if they stand so many times in the mean, each is shared between
-training and validation rather than held out whole."""
-
 DEFAULT_VALIDATION = 0.2
 FEW_HELD, MOST_HELD = 30, 0.4
 """With few rows more of them are held out: so many, but at most such a share."""
@@ -74,6 +72,8 @@ class Respects:
     classes: bool = False
     groups: np.ndarray | None = None
     """The number of each row's group."""
+    count: RowCount | None = None
+    """How weights count as rows, where they do not say so themselves: those of classes."""
 
 
 class Dataset(ABC):
@@ -155,7 +155,7 @@ class MemoryDataset(Dataset):
     ) -> None:
         content = content_of(X, Y, multipliers, n_threads)
         same, keys, self.column_order = content.same, content.rows, content.order
-        weight = _counted(weight)
+        weight = _counted(weight, respects.count)
         groups = None
         if respects.groups is not None:
             groups = mixed(mixed(respects.groups + 1) + multipliers[-1])
@@ -184,12 +184,13 @@ class MemoryDataset(Dataset):
             # A few kinds of rows, each many times: part of each kind validates.
             share = validation if isinstance(validation, float) else 1 / validation
             self._training = X, Y, (1 - share) * weight
-            self._validation_rows = (*written_out(X, Y, share * weight), None)
+            self._validation_rows = (*written_out(X, Y, share * weight, VALIDATION_ROWS), None)
             self.refit = True
         elif isinstance(validation, int | float | list):
             self._splits = self._dealt(validation, respects.classes)
         elif validation is not None:
-            self._validation_rows = validation_pair(validation, multipliers, n_threads)
+            known = respects.count is not None
+            self._validation_rows = validation_pair(validation, multipliers, n_threads, known)
         self.n_training, self.n = self.n_rows, total_weight(X, self._training[2], None)
         if self._splits:
             self._hold_out(*self._splits[0])
@@ -255,7 +256,7 @@ class MemoryDataset(Dataset):
 class StreamedDataset(Dataset):
     """A source: the highest keys are the sample, the lowest validate, all are read again."""
 
-    n_passes = 1
+    n_passes = 2  # the ends of each column; all else
 
     def __init__(
         self,
@@ -264,14 +265,17 @@ class StreamedDataset(Dataset):
         multipliers: np.ndarray,
         validation: Validation,
         n_threads: int,
+        count: RowCount | None = None,
     ) -> None:
         self._source, self._first = _steady(source, first), first
         self.n_rows, self.n_features = first.n_rows, source.n_features
         self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
-        self._count = None if first.weights is None else first.weights.count
+        self._count, self._total = None, float(self.n_rows)
+        if first.weights is not None:
+            self._count = count or first.weights.count
+            self._total = first.weights.rows(self._count)
         self._high = self._counted(first.high)
-        self._total = float(self.n_rows) if first.weights is None else first.weights.n
         assert not isinstance(validation, list)
         if isinstance(validation, str):
             validation = default_validation(self.n_rows)
@@ -286,7 +290,8 @@ class StreamedDataset(Dataset):
             self.n_training -= low.keys.size
             self.refit = True
         elif validation is not None:
-            self._validation_rows = validation_pair(validation, multipliers, n_threads)
+            known = count is not None
+            self._validation_rows = validation_pair(validation, multipliers, n_threads, known)
         self.n = self._total - held
 
     def _counted(self, sample: Sample) -> Sample:
@@ -296,7 +301,10 @@ class StreamedDataset(Dataset):
         return replace(sample, weight=self._count(sample.weight))
 
     def _marks(self) -> list[np.ndarray]:
-        return [np.array(self._first.sizes), np.array([self._first.checksum], dtype=np.uint64)]
+        seen = self._first.seen
+        targets = np.array([each.target for each in seen], dtype=np.uint64)
+        inputs = [each.inputs for each in seen if each.inputs is not None]
+        return [np.array(self._first.sizes), targets, *inputs]
 
     def sample(self, size: int) -> np.ndarray:
         """The inputs of the highest keys."""
@@ -339,41 +347,15 @@ class StreamedDataset(Dataset):
         return StreamEngine(self._source, found.sizes, total, s, plan, o.dtype, o.n_threads, room)
 
 
-def _counted(weight: np.ndarray | None) -> np.ndarray | None:
-    return None if weight is None else counted(weight)
-
-
-def few_kinds(keys: np.ndarray) -> bool:
-    """Whether there are few kinds of rows."""
-    return np.unique(keys).size <= FEW_KINDS
-
-
-def shares_rows(weight: np.ndarray) -> bool:
-    """Whether rows are a few kinds, each written many times.
-
-    To hold out a kind would ask a model for what it cannot know.
-    """
-    return 1 < weight.size <= FEW_KINDS and bool(weight.sum() >= MANY_TIMES * weight.size)
+def _counted(weight: np.ndarray | None, count: RowCount | None) -> np.ndarray | None:
+    return None if weight is None else counted(weight, count)
 
 
 def _steady(source: Source, first: FirstPass) -> Source:
     """The source for the passes that follow; rows in memory do not change."""
-    seen = tuple(map(Seen, first.sizes, first.marks))
     if isinstance(source, DaskSource):
-        return source.steady(seen)
-    return source if isinstance(source, ArraySource) else SteadySource(source, seen)
-
-
-def written_out(
-    X: Any, Y: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each row as often as it counts, as far as there is room: what is shuffled are copies.
-
-    Shuffles of a few kinds of rows, each as a whole, could never tell an effect from chance.
-    """
-    often = np.maximum(np.rint(weight * min(1.0, VALIDATION_ROWS / weight.sum())), 1).astype(int)
-    rows = np.repeat(np.arange(often.size), often)
-    return X[rows], Y[rows], (weight / often)[rows]
+        return source.steady(first.seen)
+    return source if isinstance(source, ArraySource) else SteadySource(source, first.seen)
 
 
 def on_workers(source: Source) -> TypeGuard[DaskSource]:
@@ -381,13 +363,19 @@ def on_workers(source: Source) -> TypeGuard[DaskSource]:
     return isinstance(source, DaskSource) and source.client is not None
 
 
-def validation_pair(pair: Pair, multipliers: np.ndarray, n_threads: int) -> tuple[Any, ...]:
-    """A user's own validation rows, a sample of them if they are many."""
+def validation_pair(
+    pair: Pair, multipliers: np.ndarray, n_threads: int, known: bool
+) -> tuple[Any, ...]:
+    """A user's own validation rows, a sample of them if they are many.
+
+    ``known`` says that weights are numbers of rows already.
+    """
     X, Y, weight = pair
     rows = None
     if Y.shape[0] > VALIDATION_ROWS:
-        rows = highest(row_keys(X, Y, multipliers, n_threads), VALIDATION_ROWS)
-    return X, Y, _counted(weight), rows
+        keys = row_keys(X, Y, multipliers, n_threads, Ends.of(X, Y))
+        rows = highest(keys, VALIDATION_ROWS)
+    return X, Y, _counted(weight, AS_ROWS if known else None), rows
 
 
 def default_validation(n_rows: int) -> float:
@@ -426,7 +414,7 @@ def array_dataset(
     whole = respects.groups is not None or isinstance(validation, list)
     if X.shape[0] > STREAM_ROWS and device == "cpu" and not whole:
         source = ArraySource(X, Y, weight)
-        return source_dataset(source, rng, validation, n_threads, memory_limit)
+        return source_dataset(source, rng, validation, n_threads, memory_limit, respects)
     multipliers = key_multipliers(rng, X.shape[1])
     return MemoryDataset(X, Y, weight, multipliers, validation, n_threads, respects)
 
@@ -456,4 +444,4 @@ def source_dataset(
         found = first_pass_on_workers(source, multipliers, n_high, n_low)
     else:
         found = first_pass(source, multipliers, n_high, n_low, n_threads)
-    return StreamedDataset(source, found, multipliers, validation, n_threads)
+    return StreamedDataset(source, found, multipliers, validation, n_threads, respects.count)

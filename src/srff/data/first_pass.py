@@ -1,13 +1,16 @@
-"""One pass over all rows of a source: what standardisation, splits and samples need.
+"""The first passes over all rows of a source: what standardisation, splits and samples need.
 
-Each row gets a key (see :mod:`srff.data.split`).  The rows of the highest keys are the sample that
+One finds the ends of all columns, so that the next can give each row a key that no unit changes
+(see :mod:`srff.data.split`).  The rows of the highest keys are the sample that
 a search learns from, those of the lowest validate.  Both are found on the way: no more rows are
 held than are kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -15,8 +18,8 @@ from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
 from srff.data.sources.base import Piece, Source, checked
-from srff.data.sources.steady import mark_of
-from srff.data.split import highest, row_keys
+from srff.data.sources.steady import Marks, Seen
+from srff.data.split import Ends, highest, row_keys
 from srff.data.weights import WeightFacts
 
 SPARE = 1.5
@@ -45,17 +48,19 @@ class FirstPass:
     The keys of ``low`` are turned over, so that there too the first row has the highest.
     """
 
-    sizes: tuple[int, ...]
+    seen: tuple[Seen, ...]
+    """What each piece is known by in later passes."""
     inputs: Moments
     targets: Moments
     high: Sample
     low: Sample
-    checksum: int
-    """The sum of the keys of all rows, which other rows would not have."""
     weights: WeightFacts | None
     """What the weights tell; None for ones."""
-    marks: tuple[int, ...]
-    """A number for the targets of each piece, which others would not have."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each piece."""
+        return tuple(each.n_rows for each in self.seen)
 
     @property
     def n_rows(self) -> int:
@@ -100,24 +105,19 @@ class FirstPassTotal:
     def __init__(self, n_high: int, n_low: int) -> None:
         self.sizes = n_high, n_low
         self._best = HighestKeys(n_high), HighestKeys(n_low)
-        self._counts: list[int] = []
+        self._seen: list[Seen] = []
         self._inputs: list[Moments] = []
         self._targets: list[Moments] = []
-        self._checksum = 0
         self._weights: WeightFacts | None = None
-        self._marks: list[int] = []
 
     def add(self, part: FirstPass | None) -> None:
         """The next piece; None if it has no rows."""
         if part is None:
-            self._counts.append(0)
-            self._marks.append(0)
+            self._seen.append(Seen())
             return
-        self._counts += part.sizes
-        self._marks += part.marks
+        self._seen += part.seen
         self._inputs.append(part.inputs)
         self._targets.append(part.targets)
-        self._checksum = (self._checksum + part.checksum) % 2**64
         self._weights = _both(self._weights, part.weights)
         for best, new in zip(self._best, (part.high, part.low), strict=True):
             best.add(new)
@@ -133,8 +133,8 @@ class FirstPassTotal:
             raise ValueError(NO_WEIGHT)
         high, low = (best.result() for best in self._best)
         inputs, targets = merged(self._inputs), merged(self._targets)
-        counts, weights, marks = tuple(self._counts), self._weights, tuple(self._marks)
-        return FirstPass(counts, inputs, targets, high, low, self._checksum, weights, marks)
+        seen = tuple(self._seen)
+        return FirstPass(seen, inputs, targets, high, low, self._weights)
 
 
 def _both(one: WeightFacts | None, other: WeightFacts | None) -> WeightFacts | None:
@@ -144,27 +144,65 @@ def _both(one: WeightFacts | None, other: WeightFacts | None) -> WeightFacts | N
 def first_pass(
     source: Source, multipliers: np.ndarray, n_high: int, n_low: int, n_threads: int = 1
 ) -> FirstPass:
-    """The first pass over a source, its pieces side by side over threads."""
+    """The first passes over a source, its pieces side by side over threads."""
     found = FirstPassTotal(n_high, n_low)
 
-    def one(piece: Piece) -> FirstPass | None:
-        return first_pass_of_piece(piece, multipliers, source.names, found.sizes, found.least)
+    def ends(piece: Piece) -> Ends | None:
+        return ends_of_piece(piece, source.names)
 
     with Threads(n_threads) as threads:
+        keys = RowKeys(multipliers, ends_of_all(threads.map(ends, source.pieces())))
+
+        def one(piece: Piece) -> FirstPass | None:
+            return first_pass_of_piece(piece, keys, source.names, found.sizes, found.least)
+
         for part in threads.map(one, source.pieces()):
             found.add(part)
     return found.result()
 
 
+@dataclass(frozen=True)
+class RowKeys:
+    """What makes the keys of rows."""
+
+    multipliers: np.ndarray
+    ends: Ends
+
+    def __call__(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The keys of some rows."""
+        return row_keys(X, Y, self.multipliers, ends=self.ends)
+
+
+def ends_of_piece(piece: Piece, names: tuple[str, ...] | None) -> Ends | None:
+    """The ends of the columns of one piece; None for no rows."""
+    found: Ends | None = None
+    n_read = 0
+    for raw in piece.chunks():
+        chunk = checked(raw, piece, n_read, names)
+        n_read += raw.X.shape[0]
+        if chunk.X.shape[0]:
+            ends = Ends.of(chunk.X, chunk.Y)
+            found = ends if found is None else found.plus(ends)
+    return found
+
+
+def ends_of_all(parts: Iterable[Ends | None]) -> Ends:
+    """The ends of the columns of all pieces."""
+    there = [part for part in parts if part is not None]
+    if not there:
+        raise ValueError(NO_WEIGHT)
+    return reduce(Ends.plus, there)
+
+
 def first_pass_of_piece(
     piece: Piece,
-    multipliers: np.ndarray,
+    keys_of: RowKeys,
     names: tuple[str, ...] | None,
     size: tuple[int, int],
     least: tuple[int, int],
 ) -> FirstPass | None:
     """What one piece tells, without keys that are too low for a sample; None for no rows."""
-    n_rows = checksum = mark = 0
+    marks = Marks()
     weights: WeightFacts | None = None
     inputs, targets = [], []
     samples = HighestKeys(size[0], least[0]), HighestKeys(size[1], least[1])
@@ -174,20 +212,18 @@ def first_pass_of_piece(
         n_read += raw.X.shape[0]
         if not chunk.X.shape[0]:
             continue
-        n_rows += chunk.X.shape[0]
-        mark = (mark + mark_of(chunk.Y)) % 2**64
+        marks.add(chunk.X, chunk.Y)
         inputs.append(moments(chunk.X, chunk.weight))
         targets.append(moments(chunk.Y, chunk.weight))
         if chunk.weight is not None:
             weights = _both(weights, WeightFacts.of(chunk.weight))
-        keys = row_keys(chunk.X, chunk.Y, multipliers)
-        checksum = (checksum + int(np.sum(keys, dtype=np.uint64))) % 2**64
+        keys = keys_of(chunk.X, chunk.Y)
         for best, turned in zip(samples, (keys, ~keys), strict=True):
             whole = Sample(turned, chunk.X, chunk.Y, chunk.weight)
             likely = np.flatnonzero(turned >= best.least)
             best.add(whole.take(likely[highest(turned[likely], best.size)]))
-    if not n_rows:
+    if not inputs:
         return None
     high, low = (best.result() for best in samples)
     found = merged(inputs), merged(targets)
-    return FirstPass((n_rows,), *found, high, low, checksum, weights, (mark,))
+    return FirstPass((marks.seen(),), *found, high, low, weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -220,12 +220,13 @@ class Problem(Resource):
         """Projected descent on the simplex from ``scale``; each iteration is a step."""
         size = n_components or self.b.size
         descent = SimplexDescent(engine, goal, self.E[:, :size], self.b[:size], self.groups, tol)
+        near = self.at_constant(size)
         first = self.checkpoint.run(
             SimplexState,
             "start on the simplex",
             engine,
-            lambda: descent.first(scale, self.at_constant(size)),
-            lambda state: state.scale.shape == scale.shape and state.coef.shape[0] == size,
+            lambda: descent.first(scale, near),
+            partial(descent.may_be_first, scale, near),
         )
         advance = self.checkpoint.wrapped(
             descent.advance, lambda state: f"iteration {state.n_iter + 1} on the simplex", engine

@@ -4,6 +4,8 @@ Weights that are whole multiples of a common unit, up to a hundred of it, are co
 the unit counts as a row written twice.  Any others are relative; together they count as Kish's
 effective number of rows, ``(sum w)^2 / sum w^2``.  Either way a factor common to all changes
 nothing, and tests count as many rows as there are.
+
+Weights of classes are never copies: :func:`class_shares` says what a row of each class counts.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ class RowCount:
         """How many rows each weight stands for."""
         count = weight / self.unit
         return np.rint(count) if self.whole else count
+
+
+AS_ROWS = RowCount(1.0, False)
+"""Of weights that are numbers of rows already."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +78,28 @@ class WeightFacts:
             return RowCount(self.largest * unit, True)
         return RowCount(self.largest * (self.squares / self.total), False)
 
-    @property
-    def n(self) -> float:
+    def rows(self, count: RowCount) -> float:
         """The rows that they count as together."""
-        return float(self.count(np.array(self.largest * self.total)))
+        return float(count(np.array(self.largest * self.total)))
 
 
-def counted(weight: np.ndarray) -> np.ndarray:
-    """Positive weights (rows,) in units of rows: copies, or shares of the effective number."""
-    return WeightFacts.of(weight).count(weight)
+def counted(weight: np.ndarray, count: RowCount | None = None) -> np.ndarray:
+    """Positive weights (rows,) in units of rows: copies, or shares of the effective number.
+
+    With ``count``, as that says.
+    """
+    return (count or WeightFacts.of(weight).count)(weight)
+
+
+def class_shares(weight: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """``c_k sum_l c_l n_l / sum_l c_l^2 n_l``: what a row of class k counts, of weights ``c``.
+
+    With ``n_l`` rows of each class, in any unit, all together count as Kish's effective number of
+    rows.  A class of ten times the weight is not ten times as many rows: weights 2 and 20 are 1 and
+    10, and equal weights are none.
+    """
+    share, rows = weight / weight.max(), rows / rows.sum()
+    return share * (share @ rows) / (share**2 @ rows)
 
 
 def _some(values: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from srff.core.losses import Loss, chances, class_loss, likeliest, log_chances
 from srff.data.encoding.outcome import Outcome
 from srff.data.sources import Source
 from srff.data.sources.facts import TableFacts
+from srff.data.weights import RowCount, class_shares, counted
 from srff.estimators.selector import SelectingModel
 
 FEW_CLASSES = 20
@@ -81,8 +83,8 @@ default="gaussian"
     n_features_to_select : int or None, default=None
         Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, which rows count by in fitting and validation; "balanced" gives
-        every class the same total.
+        Weights of the classes, beside one another, which rows count by in fitting and validation;
+        "balanced" gives every class the same total.
     categorical_features : "from_dtype", list of names or positions, or mask, default="from_dtype"
         Columns that are categories.  By default those that a data frame has as categories, text or
         booleans.
@@ -348,6 +350,8 @@ default="gaussian"
             _check_labels(y.tolist())
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        if weight is not None and self.class_weight is not None:
+            weight = counted(weight)  # what a class weighs is a share of that
         self._learn_classes(np.bincount(codes, weights=weight), y.size)
         return self._outcome(codes.astype(np.float64)[:, None], weight)
 
@@ -371,10 +375,14 @@ default="gaussian"
         weights = None
         if self.class_weight is not None:
             weights = _class_weights(self.class_weight, self.classes_, counts)
+            weights = class_shares(weights, counts)
         self._outcome = Outcome(self.classes_.size, weights)
 
     def _has_classes(self) -> bool:
         return True
+
+    def _row_count(self, unit: float) -> RowCount | None:
+        return None if self.class_weight is None else RowCount(unit, False)
 
     def _learn_source_targets(self, source: Source, facts: TableFacts) -> Outcome:
         assert facts.classes is not None
@@ -392,7 +400,11 @@ default="gaussian"
                 f"validation has the class {y[unknown].tolist()[0]!r}; the fit has "
                 f"{', '.join(map(repr, self.classes_.tolist()))}."
             )
-        return self._outcome(codes.astype(np.float64)[:, None], None)
+        outcome = self._outcome
+        if outcome.class_weight is not None:
+            rows = np.bincount(codes, minlength=self.classes_.size)
+            outcome = replace(outcome, class_weight=class_shares(outcome.class_weight, rows))
+        return outcome(codes.astype(np.float64)[:, None], None)
 
     def _loss(self) -> Loss:
         return class_loss(self.classes_.size)

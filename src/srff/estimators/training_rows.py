@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from srff.data.sources import Source
 from srff.data.sources.base import refuse_nothing
 from srff.data.sources.facts import TableFacts, source_encoding
 from srff.data.sources.learning import learn_facts
-from srff.data.weights import counted
+from srff.data.weights import RowCount, counted
 from srff.estimators.validation import (
     GivenRows,
     brings_splits,
@@ -76,6 +77,7 @@ class TrainingRows(BaseEstimator):
             used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
         rows = GivenRows(*given, used, row_groups)
         validation, respects = self._held_out(rows), rows.respects(self._has_classes())
+        respects = replace(respects, count=self._row_count(1.0))
         return array_dataset(X, Y, weight, rng, validation, self.device, n_threads, limit, respects)
 
     def _no_encoding(self) -> None:
@@ -100,7 +102,8 @@ class TrainingRows(BaseEstimator):
             X, y = self._validate(X, y, ensure_min_samples=2, ensure_all_finite="allow-nan")
             X, levels = X.astype(np.float64), (None,) * X.shape[1]
         used, X, Y, weight = self._weighted(X, y, sample_weight)
-        return used, self._encoded(X, Y, levels, weight, rng), Y, weight
+        rows = None if weight is None else counted(weight, self._row_count(1.0))
+        return used, self._encoded(X, Y, levels, rows, rng), Y, weight
 
     def _encoded(
         self,
@@ -110,7 +113,7 @@ class TrainingRows(BaseEstimator):
         weight: np.ndarray | None,
         rng: np.random.RandomState,
     ) -> np.ndarray:
-        """Coded rows encoded, as they are to be from now on."""
+        """Coded rows encoded, as they are to be from now on; ``weight`` is in units of rows."""
         names = getattr(self, "feature_names_in_", None)
         self.levels_ = levels
         self.encoding_, rows = learn_encoding(
@@ -119,7 +122,7 @@ class TrainingRows(BaseEstimator):
             levels,
             self.categories,
             self.missing,
-            weight=None if weight is None else counted(weight),
+            weight=weight,
             random_state=rng.randint(2**31),
             names=None if names is None else [str(name) for name in names],
         )
@@ -154,12 +157,14 @@ class TrainingRows(BaseEstimator):
             rows = rows_of_labels(labels_if_few(source))
         classes = self._has_classes()
         respects = Respects(classes) if rows is None else rows.respects(classes)
+        respects = replace(respects, count=self._row_count(facts.unit))
         if self.missing == "impute" or any(level is not None for level in facts.levels):
             coded_rows = source.mapped(None, outcome, facts)
             few = rows_if_few(coded_rows, refuse_nothing)
             if few is not None:
                 X, Y, weight = few
-                X = self._encoded(X, Y, facts.levels, weight, rng)
+                each = None if weight is None else counted(weight, respects.count)
+                X = self._encoded(X, Y, facts.levels, each, rng)
                 validation = self._held_out(rows)
                 return array_dataset(
                     X, Y, weight, rng, validation, self.device, n_threads, limit, respects
@@ -255,6 +260,13 @@ class TrainingRows(BaseEstimator):
     def _has_classes(self) -> bool:
         """Whether targets are labels of classes."""
         return False
+
+    def _row_count(self, unit: float) -> RowCount | None:
+        """How weights that targets were given count as rows, ``unit`` being one row of the user's.
+
+        None where they say so themselves, as those of a user do.
+        """
+        return None
 
     @abstractmethod
     def _learn_source_targets(self, source: Source, facts: TableFacts) -> Outcome | None:

@@ -11,10 +11,11 @@ from sklearn.utils import check_random_state
 
 from srff._utils.arrays import to_host, usual_arithmetic
 from srff.data.content import content_of
-from srff.data.dataset import STREAM_ROWS, few_kinds
+from srff.data.dataset import STREAM_ROWS
 from srff.data.encoding.frames import Levels, as_table, coded, has_categories, learn_levels
 from srff.data.encoding.table_columns import is_frame
 from srff.data.folds import Split, fold_splits, group_folds
+from srff.data.kinds import few_kinds
 from srff.data.sources import as_source
 from srff.data.sources.gathered import GatheredRows, gathered
 from srff.data.split import key_multipliers, mixed

@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 
+from srff._utils.checkpoint import have_shapes
 from srff.core.candidate import Candidate, Member, validated
 from srff.core.coefficients import Coefficients, decreasing
 from srff.core.descent import descend
@@ -172,8 +173,13 @@ def _descended(
             time.perf_counter() - begun,
         )
 
+    def fits(end: DescentEnd) -> bool:
+        numbers = end.vector, end.coef, end.constant
+        like = start.point.vector(), *start.near
+        return have_shapes(numbers, like) and len(end.objective) > 0 and end.alpha > 0
+
     label = f"{start.kind}, {start.columns.size} variables, alpha {objective.alpha:.6g}"
-    end = search.problem.checkpoint.run(DescentEnd, label, engine, descent)
+    end = search.problem.checkpoint.run(DescentEnd, label, engine, descent, fits)
     search.log.evaluated(len(end.objective))
     return replace(
         candidate(start.point.at(end.vector), end.alpha, end.coef, end.constant),

@@ -144,7 +144,11 @@ def _calibrated(search: Search, start: Start, alpha: float) -> float:
             best_penalty(engine, search.validation, waves, alphas, problem.loss, start.near)[0]
         )
 
-    return problem.checkpoint.run(Calibration, f"penalty, {start.kind}", engine, choose).alpha
+    def fits(found: Calibration) -> bool:
+        return found.alpha > 0
+
+    label = f"penalty, {start.kind}"
+    return problem.checkpoint.run(Calibration, label, engine, choose, fits).alpha
 
 
 def _worth_widening(search: Search, learned: dict[str, list[Candidate]]) -> list[Candidate]:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
+from srff._utils.checkpoint import have_shapes
 from srff.core.candidate import Candidate, Member
 from srff.core.kernels import low_order
 from srff.core.losses import Loss
@@ -140,16 +141,18 @@ def _solved(
 ) -> Candidate:
     """The candidate at these frequencies whose alpha validates best; a step of the checkpoint."""
     engine, validation = search.more_rows, search.validation
-    waves = W, b, columns
+    waves, near = (W, b, columns), search.problem.at_constant(b.size)
 
     def solve() -> WideEnd:
         begun = time.perf_counter()
-        near = search.problem.at_constant(b.size)
         alpha, e, error = best_penalty(engine, validation, waves, alphas, loss, near)
         seconds = time.perf_counter() - begun
         return WideEnd(alpha, e.coef, e.constant, error, e.training_error, seconds)
 
-    end = search.problem.checkpoint.run(WideEnd, f"wide, {b.size} features", engine, solve)
+    def fits(end: WideEnd) -> bool:
+        return have_shapes((end.coef, end.constant), near) and end.alpha > 0
+
+    end = search.problem.checkpoint.run(WideEnd, f"wide, {b.size} features", engine, solve, fits)
     search.log.evaluated(1)
     return Candidate(
         "wide",

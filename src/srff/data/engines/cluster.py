@@ -21,10 +21,18 @@ from srff.data.engines.blocks import Block, Standardisation
 from srff.data.engines.device import DeviceEngine, rows_in_block
 from srff.data.engines.plan import BlockPlan
 from srff.data.engines.stream import added, block_sum, standardised_blocks, taken, tree
-from srff.data.first_pass import FirstPass, FirstPassTotal, first_pass_of_piece
+from srff.data.first_pass import (
+    FirstPass,
+    FirstPassTotal,
+    RowKeys,
+    ends_of_all,
+    ends_of_piece,
+    first_pass_of_piece,
+)
 from srff.data.sources.arrays import ArrayPiece
 from srff.data.sources.dask import DaskSource, Partition, partition_name
 from srff.data.sources.dask_graph import gathered, on_partitions, partition_tasks
+from srff.data.split import Ends
 
 SPARE_DEVIATIONS = 6.0
 """Standard deviations by which workers send more rows than a sample has."""
@@ -88,10 +96,21 @@ class DeviceSum:
 
 
 @dataclass(frozen=True)
+class PartitionEnds:
+    """What a worker does with a partition before the first pass."""
+
+    names: tuple[str, ...] | None
+
+    def __call__(self, partition: Partition, number: int) -> Ends | None:
+        """The ends of the columns of one partition."""
+        return ends_of_piece(ArrayPiece(*partition, 0, partition_name(number)), self.names)
+
+
+@dataclass(frozen=True)
 class PartitionFirstPass:
     """What a worker does with a partition in the first pass."""
 
-    multipliers: np.ndarray
+    keys: RowKeys
     names: tuple[str, ...] | None
     sizes: tuple[int, int]
     least: tuple[int, int]
@@ -100,13 +119,13 @@ class PartitionFirstPass:
         """What one partition tells."""
         piece = ArrayPiece(*partition, 0, partition_name(number))
         with one_blas_thread():
-            return first_pass_of_piece(piece, self.multipliers, self.names, self.sizes, self.least)
+            return first_pass_of_piece(piece, self.keys, self.names, self.sizes, self.least)
 
 
 def first_pass_on_workers(
     source: DaskSource, multipliers: np.ndarray, n_high: int, n_low: int
 ) -> FirstPass:
-    """The first pass over all partitions: see :mod:`srff.data.first_pass`.
+    """The first passes over all partitions: see :mod:`srff.data.first_pass`.
 
     A partition does not know the keys of the others: it sends the rows whose keys are likely to be
     among the highest of all, given the number of rows.  Where that is not known, it is reckoned
@@ -116,10 +135,12 @@ def first_pass_on_workers(
     if n_rows is None:
         first = gathered(source.client, delayed(_count)(source.partitions()[0]))
         n_rows = first * len(source.partitions())
+    ends = on_partitions(source.client, PartitionEnds(source.names), source.partitions())
+    keys = RowKeys(multipliers, ends_of_all(ends))
     while True:
         found = FirstPassTotal(n_high, n_low)
         least = _likely(n_high, n_rows), _likely(n_low, n_rows)
-        task = PartitionFirstPass(multipliers, source.names, found.sizes, least)
+        task = PartitionFirstPass(keys, source.names, found.sizes, least)
         for part in on_partitions(source.client, task, source.partitions()):
             found.add(part)
         result = found.result()

@@ -198,7 +198,7 @@ class DaskSource(Source):
     def _delayed(self, columns: np.ndarray | None) -> list[Any]:
         from dask.delayed import delayed
 
-        reading, work = self._reading, partition
+        reading, work, asked = self._reading, partition, columns
         if reading is None:
             self._refuse_text([*(self._inputs if self._frame else []), *_names(self._y)])
         else:
@@ -213,7 +213,7 @@ class DaskSource(Source):
             raise ValueError(f"There are {len(made)} partitions; first {len(self._seen)}.")
         same = delayed(same_partition, pure=False)
         pairs = zip(made, self._seen, strict=True)
-        return [same(one, number, seen) for number, (one, seen) in enumerate(pairs)]
+        return [same(one, number, seen, asked) for number, (one, seen) in enumerate(pairs)]
 
     def _arrays(self, columns: np.ndarray | None) -> Iterator[tuple[Any, ...]]:
         """The delayed arrays, or names of columns, of each partition, and what a frame has."""
@@ -312,10 +312,12 @@ def in_order(part: Any, number: int, columns: list[Any]) -> Any:
     return part[columns]
 
 
-def same_partition(rows: Partition, number: int, seen: Seen) -> Partition:
-    """A partition, if it is what the first pass saw."""
+def same_partition(
+    rows: Partition, number: int, seen: Seen, columns: np.ndarray | None
+) -> Partition:
+    """A partition, in all columns or in some, if it is what the first pass saw."""
     X, Y, weight = rows
-    for _ in seen.check([Chunk(X, Y, weight)], partition_name(number)):
+    for _ in seen.check([Chunk(X, Y, weight)], partition_name(number), columns):
         pass
     return rows
 

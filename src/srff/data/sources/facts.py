@@ -34,6 +34,8 @@ class TableFacts:
         that were not looked at.
     sums : tuple of LevelSums or None
         Of each category, weights and means of the targets by level.
+    unit : float
+        The weight of one row.
     """
 
     levels: Levels
@@ -42,6 +44,7 @@ class TableFacts:
     n_missing: np.ndarray
     medians: np.ndarray
     sums: tuple[LevelSums | None, ...]
+    unit: float = 1.0
 
 
 def source_encoding(facts: TableFacts, how: Any = "auto", missing: str = "error") -> Encoding:

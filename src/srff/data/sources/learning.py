@@ -141,7 +141,7 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
     n_missing[wanted.columns] = found.n_missing
     for j, i in enumerate(wanted.numbers):
         medians[wanted.columns[i]] = median(found.sample.X[:, j], found.sample.weight)
-    return TableFacts(tuple(levels), classes, class_weight, n_missing, medians, tuple(sums))
+    return TableFacts(tuple(levels), classes, class_weight, n_missing, medians, tuple(sums), unit)
 
 
 def _of_some_weight(found: PieceFacts) -> PieceFacts:

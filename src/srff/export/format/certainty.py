@@ -63,4 +63,21 @@ class Certainty:
         numbers = np.unique(parts["unit_of"])
         if not np.array_equal(numbers, np.arange(parts["names"].size)):
             raise Refused(f"{name} has units without columns, or columns without units")
-        return Confidence(**parts)
+        found = Confidence(**parts)
+        _check(name, found)
+        return found
+
+
+def _check(name: str, found: Confidence) -> None:
+    """Refuse what no splits can have said."""
+    told = found.told_apart[~np.isnan(found.told_apart)]
+    if not 0 < found.q < 1:
+        raise Refused(f"{name}.q is {found.q!r}; a number between 0 and 1 is expected")
+    if found.n_splits < 2:
+        raise Refused(f"{name} has {found.n_splits} splits; at least 2 are expected")
+    if not ((told >= 0) & (told <= 1)).all():
+        raise Refused(f"{name}.told_apart has shares that are not from 0 to 1")
+    if (found.confirmed_splits & ~found.selected).any():
+        raise Refused(f"{name}.confirmed_splits has units that their splits did not choose")
+    if (found.confirmed_units & ~found.confirmed_splits.any(axis=0)).any():
+        raise Refused(f"{name}.confirmed_units has units that no split confirmed")
