@@ -213,7 +213,8 @@ def _certainty(model: Any) -> dict[str, Any] | None:
     found = getattr(model, "confidence_", None)
     if found is None:
         return None
-    head = ["variable", "confirmed", "selected", "alone", "p", "rise", "from", "to", "share", ""]
+    head = ["variable", "confirmed", "selected", "alone", "p", "rise", "from", "to", "share"]
+    head += ["note"]
     table = found.table(MOST_LISTED)
     lines = [[*each.values()] for each in table]
     left = max(len(found.chosen) - MOST_LISTED, 0)
