@@ -11,6 +11,7 @@ from srff.inference.multiple import (
     compound_e_values,
     confirmed_by_e_values,
     confirmed_in_split,
+    e_values_of_splits,
 )
 from srff.inference.randomisation import ENOUGH_AS_GOOD, MOST_COPIES, missed
 from srff.inference.sampler_check import told_apart
@@ -92,13 +93,26 @@ def test_units_that_half_of_the_splits_confirm_are_confirmed():
     d, q = 100, 0.1
     one, two = np.zeros((2, d), bool)
     one[[3, 4]] = two[[3, 4]] = True
-    agree = np.mean([compound_e_values(each, q / 2) for each in (one, two)], axis=0)
-    assert np.flatnonzero(confirmed_by_e_values(agree, q)).tolist() == [3, 4]
-    nothing = compound_e_values(np.zeros(d, bool), q / 2)
-    half = np.mean([compound_e_values(one, q / 2), nothing], axis=0)
-    assert np.flatnonzero(confirmed_by_e_values(half, q)).tolist() == [3, 4]
-    third = np.mean([compound_e_values(one, q / 2), nothing, nothing], axis=0)
-    assert not confirmed_by_e_values(third, q).any()
+    nothing = np.zeros(d, bool)
+
+    def confirmed(*splits):
+        e_values = e_values_of_splits(np.stack(splits), q / 2)
+        return np.flatnonzero(confirmed_by_e_values(e_values, q)).tolist()
+
+    assert confirmed(one, two) == [3, 4]
+    assert confirmed(one, nothing) == [3, 4]
+    assert confirmed(one, nothing, nothing) == []
+
+
+def test_what_one_split_alone_confirms_is_not_confirmed_by_much_elsewhere():
+    d, q = 20, 0.1
+    splits = np.zeros((5, d), bool)
+    splits[:4, :6] = True
+    splits[4, 7] = True  # alone, so that its split gives it six times what others have
+    mean = np.mean([compound_e_values(each, q / 2) for each in splits], axis=0)
+    assert np.flatnonzero(confirmed_by_e_values(mean, q)).tolist() == [*range(6), 7]
+    e_values = e_values_of_splits(splits, q / 2)
+    assert np.flatnonzero(confirmed_by_e_values(e_values, q)).tolist() == [*range(6)]
 
 
 def test_false_discoveries_of_dependent_splits_stay_below_the_rate():
@@ -111,8 +125,8 @@ def test_false_discoveries_of_dependent_splits_stay_below_the_rate():
         for _ in range(5):
             z = 0.9 * shared + np.sqrt(1 - 0.81) * rng.standard_normal(d)
             p = stats.norm.cdf(z)
-            e.append(compound_e_values(confirmed_in_split(p, np.ones(d, bool), q / 2), q / 2))
-        sure = confirmed_by_e_values(np.mean(e, axis=0), q)
+            e.append(confirmed_in_split(p, np.ones(d, bool), q / 2))
+        sure = confirmed_by_e_values(e_values_of_splits(np.stack(e), q / 2), q)
         false.append(sure[5:].sum() / max(sure.sum(), 1))
     assert 0 < np.mean(false) <= q
 

@@ -135,9 +135,9 @@ def power(design: str, seed: int) -> list[dict[str, Any]]:
 
     from srff.inference.confidence import confidence
     from srff.inference.multiple import (
-        compound_e_values,
         confirmed_by_e_values,
         confirmed_in_split,
+        e_values_of_splits,
     )
 
     draw = POWER[design](seed)
@@ -152,7 +152,7 @@ def power(design: str, seed: int) -> list[dict[str, Any]]:
             confirmed_in_split(p, s, q / 2)
             for p, s in zip(found.p_splits, found.selected, strict=True)
         ]
-        e = np.mean([compound_e_values(each, q / 2) for each in alone], axis=0)
+        e = e_values_of_splits(np.stack(alone), q / 2)
         at = replace(found, q=q, e_values=e, confirmed_units=confirmed_by_e_values(e, q))
         sure = at.confirmed_units
         out.append(

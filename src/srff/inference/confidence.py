@@ -20,9 +20,9 @@ from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.validation import brings_splits
 from srff.inference.multiple import (
     combined_p_values,
-    compound_e_values,
     confirmed_by_e_values,
     confirmed_in_split,
+    e_values_of_splits,
 )
 from srff.inference.result import Confidence
 from srff.inference.rows import Rows, checked_rows
@@ -211,7 +211,7 @@ def _put_together(
     confirmed = np.stack(
         [confirmed_in_split(p, chosen, q / 2) for p, chosen in zip(p_splits, selected, strict=True)]
     )
-    e_values = np.mean([compound_e_values(each, q / 2) for each in confirmed], axis=0)
+    e_values = e_values_of_splits(confirmed, q / 2)
     told = np.full(units.count, np.nan)
     doubtful = np.zeros(units.count, dtype=bool)
     for unit, check in apart.items():

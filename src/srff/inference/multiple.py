@@ -40,6 +40,27 @@ def compound_e_values(confirmed: np.ndarray, level: float) -> np.ndarray:
     return confirmed * (confirmed.size / (level * max(int(confirmed.sum()), 1)))
 
 
+def e_values_of_splits(confirmed: np.ndarray, level: float) -> np.ndarray:
+    """The mean over splits of their e-values; none for units that fewer than half of them confirm.
+
+    Smaller e-values hold too.  Without that, a unit that one split alone confirms, beside little
+    else, could come in where others confirm much.
+
+    Parameters
+    ----------
+    confirmed : ndarray of shape (n_splits, n_units), bool
+        What each split confirms at ``level``.
+    level : float
+        The false discovery rate of a split.
+
+    Returns
+    -------
+    e_values : ndarray of shape (n_units,)
+    """
+    mean = np.mean([compound_e_values(each, level) for each in confirmed], axis=0)
+    return np.where(2 * confirmed.sum(axis=0) >= len(confirmed), mean, 0.0)
+
+
 def confirmed_by_e_values(e_values: np.ndarray, q: float) -> np.ndarray:
     """The k units of the largest e-values, k the largest with ``e_(k) >= d / (q k)``.
 
