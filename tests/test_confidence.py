@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -306,6 +307,51 @@ def test_one_group_of_rows_cannot_be_set_aside():
     X, y = product(50)
     with pytest.raises(ValueError, match="n_splits=5 needs at least 2 different groups of rows"):
         confidence(SRFFRegressor(**QUICK, validation=(X, y)), X, y, row_groups=np.zeros(50))
+
+
+def test_two_rows_or_groups_leave_nothing_to_compare():
+    X, y = product(50)
+    with pytest.raises(ValueError, match=r"too few rows to learn from .* at least 3"):
+        confidence(SRFFRegressor(**QUICK), X[:2], y[:2])
+    with pytest.raises(ValueError, match=r"too few groups of rows .* at least 3"):
+        confidence(SRFFRegressor(**QUICK), X, y, row_groups=np.arange(50) % 2)
+
+
+@pytest.mark.parametrize("unit", [1e290, 1e-290])
+def test_a_target_whose_squares_are_no_floats_is_refused(unit):
+    X, y = product(60)
+    with pytest.raises(ValueError, match="squares of it are beyond any float"):
+        confidence(SRFFRegressor(**QUICK), X, unit * y)
+
+
+def test_weights_that_are_nothing_beside_others_are_none():
+    X, y = product(90)
+    nothing, tiny = (np.where(np.arange(90) % 3, 1.0, w) for w in (0.0, 1e-30))
+    one = confidence(SRFFRegressor(**QUICK), X, y, sample_weight=nothing, n_splits=2)
+    other = confidence(SRFFRegressor(**QUICK), X, y, sample_weight=tiny, n_splits=2)
+    assert one.n_rows == other.n_rows == 60
+    same(one, other, rtol=0)
+    confidence(SRFFRegressor(**QUICK), X, y, sample_weight=2.0, n_splits=2)
+
+
+def test_rows_that_only_the_places_of_their_columns_tell_apart_have_an_order():
+    X = np.tile([[0.0, 0.0], [0, 1], [1, 0], [1, 1]], (20, 1))
+    y, rows = np.tile([0, 1, 1, 0], 20), np.random.RandomState(3).permutation(80)
+    one = confidence(SRFFClassifier(**QUICK), X, y, n_splits=2)
+    other = confidence(SRFFClassifier(**QUICK), X[rows], y[rows], n_splits=2)
+    same(one, other, rtol=0)
+    np.testing.assert_array_equal(one.told_apart, other.told_apart)
+
+
+def test_a_penalty_that_is_learned_ends_without_warnings():
+    # A line search of one of these splits tries a penalty beyond any float.
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((150, 5))
+    y = X[:, 1] * X[:, 3] + 0.1 * rng.standard_normal(150)
+    model = SRFFRegressor(**QUICK | {"n_components": 30, "max_iter": 3, "n_jobs": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        confidence(model, X, y, row_groups=np.arange(150) // 5)
 
 
 def test_few_rows_end_in_an_answer():

@@ -25,6 +25,9 @@ from srff.core.newton import newton
 SMALLEST_ALPHA = 1e-8
 """Below this a penalty is lost in the rounding of float32 statistics, whose trace is about n."""
 
+LARGEST_ALPHA = 1e8
+"""Above this nothing is left of any coefficient: features have a mean square of about one."""
+
 ROUNDING = 1e-12
 """Of the trace of ``G``: a shift below this is lost in a factor of it."""
 

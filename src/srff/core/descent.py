@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from scipy import optimize
 
-from srff.core.coefficients import SMALLEST_ALPHA, Coefficients, Evaluation
+from srff.core.coefficients import LARGEST_ALPHA, SMALLEST_ALPHA, Coefficients, Evaluation
 from srff.core.engine import Engine
 from srff.core.objectives import Objective
 from srff.core.parametrisations import Frequencies
@@ -77,7 +77,9 @@ def descend(
     first = point.vector()
     bounds = None
     if at_alpha is not None:
-        bounds = [(None, None)] * first.size + [(np.log(SMALLEST_ALPHA), None)]
+        # A line search that tries any penalty ends in numbers that are none.
+        ends = np.log(SMALLEST_ALPHA), np.log(max(LARGEST_ALPHA, objective.alpha))
+        bounds = [(None, None)] * first.size + [ends]
         first = np.append(first, np.log(objective.alpha))
     result = optimize.minimize(
         value,

@@ -68,7 +68,7 @@ def confidence(
     q : float, default=0.1
         The false discovery rate: the share of false ones among the confirmed, in the mean.
     n_splits : int, default=5
-        Parts of the rows, each set aside once.
+        Parts of the rows, each set aside once; no more than there are rows or groups of them.
 
     Returns
     -------

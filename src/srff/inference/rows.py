@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from srff._utils.arrays import to_host, usual_arithmetic
+from srff._utils.parameters import check_weights
 from srff.data.content import content_of
 from srff.data.dataset import STREAM_ROWS
 from srff.data.encoding.frames import Levels, as_table, coded, has_categories, learn_levels
@@ -83,6 +84,12 @@ class Rows:
         if len(splits) < 2:
             raise ValueError(f"n_splits={n_splits} needs at least 2 different {what}; there is 1.")
         for learn, _ in splits:
+            left = learn.size if self.groups is None else np.unique(self.groups[learn]).size
+            if left < 2:
+                raise ValueError(
+                    f"There are too few {what} to learn from when some are set aside: at least 3 "
+                    "are needed."
+                )
             if self.labels is None:
                 break
             lacking = np.setdiff1d(self.labels, self.y[learn])
@@ -114,7 +121,7 @@ def checked_rows(
     given = GatheredRows(
         X if is_frame(X) else as_table(X),
         np.asarray(y),
-        None if sample_weight is None else np.asarray(to_host(sample_weight), np.float64),
+        check_weights(sample_weight, X),
         None if row_groups is None else group_numbers(row_groups, len(y)),
     )
     return _in_order(_weighing(given), model, seed), model
@@ -146,7 +153,8 @@ def _in_order(given: GatheredRows, model: Any, seed: int) -> Rows:
     )
     by_class = model._learn_targets(y, None)[1]
     counts = np.ones(y.shape[0]) if by_class is None else by_class
-    order = np.argsort(content.rows, kind="stable")
+    # Rows that would change places with their columns have one key, and still an order.
+    order = np.lexsort((content.same, content.rows))
     if weight is not None:
         count = WeightFacts.of(weight).count
         often = count(weight)

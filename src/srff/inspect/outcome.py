@@ -30,6 +30,9 @@ from srff.inspect.wording import first_few, number, share
 Output = tuple[int, str]
 """The number of an output, and its name; the only one of a regression has none."""
 
+SQUARED_UNITS = 1e-150, 1e150
+"""Spreads of a target whose squares, and shares of these, are floats."""
+
 MOST_LABELS = 12
 """Classes that a sentence names."""
 
@@ -135,7 +138,14 @@ class Numbers:
     def loss_unit(self) -> float:
         """What :meth:`row_losses` are in: the target's unit, or its square."""
         unit = float(self.loss.reported(1.0, float(self.model.target_spread_)))
-        return unit**2 if self.loss.quadratic else unit
+        if not self.loss.quadratic:
+            return unit
+        if unit and not SQUARED_UNITS[0] < unit < SQUARED_UNITS[1]:
+            raise ValueError(
+                f"The target varies by {unit:.3g}, and squares of it are beyond any float: give "
+                "it in another unit."
+            )
+        return unit**2
 
     @property
     def constant(self) -> str:
