@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
+from srff import SRFFClassifier
+from srff.data import dataset
 from srff.data.encoding.frames import coded, learn_levels
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
@@ -510,3 +512,32 @@ def test_a_bad_row_is_named_with_its_partition(client, tmp_path):
     frame.loc[133, "kind"] = None
     with pytest.raises(ValueError, match=r"partition 2: the target holds .* in row 5"):
         learn_facts(from_dask(frame, tmp_path, "kind", None), classes=True)
+
+
+class Altered:
+    """Blocks that have another level, or another class, once levels and classes are known."""
+
+    def __init__(self, what):
+        self.what, self.passes = what, 0
+
+    def __iter__(self):
+        self.passes += 1
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            frame = pd.DataFrame({"a": rng.normal(size=60), "k": rng.choice(["u", "v"], 60)})
+            y = np.where(frame["a"] > 0, "p", "n").astype(object)
+            if self.passes > 3:  # two looks at the first block, and the pass that learns
+                if self.what == "level":
+                    frame.loc[7, "k"] = "other"
+                else:
+                    y[7] = "other"
+            yield frame, y
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("what", ["level", "class"])
+def test_levels_and_classes_that_come_later_are_refused(monkeypatch, what, few):
+    if not few:
+        monkeypatch.setattr(dataset, "STREAM_ROWS", 100)
+    with pytest.raises(ValueError, match=rf"rows 0 to 59: .* has a {what} that was not there"):
+        SRFFClassifier(n_components=10, max_iter=2, random_state=0).fit(Altered(what))

@@ -20,7 +20,7 @@ import numpy as np
 from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.encoding.columns import Encoding
-from srff.data.encoding.frames import Levels, coded, label
+from srff.data.encoding.frames import UNSEEN, Levels, coded, label
 from srff.data.encoding.outcome import Outcome
 from srff.data.encoding.table_columns import NUMBER
 from srff.data.sources.facts import TableFacts
@@ -291,11 +291,27 @@ class Reading:
         refused = refuse_nothing if self.encoding is None else self.encoding.refused
         chunk = checked(chunk, piece, first, self.names, refused)
         X, Y, weight = chunk.X, chunk.Y, chunk.weight
+        self._check_known(X, Y, piece)
         if self.encoding is not None:
             X = self.encoding.unchecked(X)
         if self.outcome is not None:
             Y, weight = self.outcome(Y, weight)
         return Chunk(X, Y, weight)
+
+    def _check_known(self, X: np.ndarray, Y: np.ndarray, piece: Any) -> None:
+        """Refuse levels and classes that were not there in the pass that learned them."""
+        known = np.array([level is not None for level in self.levels], dtype=bool)
+        what = ""
+        if known.any() and (X[:, known] == UNSEEN).any():
+            column = int(np.flatnonzero(known & (X == UNSEEN).any(axis=0))[0])
+            what = f"{label(column, self.names)} has a level"
+        elif self.classes is not None and (Y == UNSEEN).any():
+            what = "the target has a class"
+        if what:
+            raise BadValue(
+                f"{piece.name}: {what} that was not there the first time: rows must be the same in "
+                "every pass of a fit."
+            )
 
     def _targets(self, y: Any) -> np.ndarray:
         if self.classes is not None:
