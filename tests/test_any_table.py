@@ -224,7 +224,7 @@ def check_model(model, X):
     assert (model.scale_ >= 0).all()
     np.testing.assert_array_equal(model.get_support(), model.scale_ > 0)
     assert model.transform(X).shape == (n, model.get_support().sum()) or not model.scale_.any()
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.coefficients_).all()
     assert str(model)
     if isinstance(model, SRFFClassifier):
         chances = model.predict_proba(X)

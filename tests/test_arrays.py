@@ -89,7 +89,7 @@ def test_the_model_is_that_of_numpys_arrays(give, ring, estimator):
         models.append(model)
     plain, other = models
     given = give(X)
-    np.testing.assert_array_equal(other.coef_, plain.coef_)
+    np.testing.assert_array_equal(other.coefficients_, plain.coefficients_)
     prediction = other.predict(given)
     assert type(prediction) is np.ndarray
     np.testing.assert_array_equal(prediction, plain.predict(X))

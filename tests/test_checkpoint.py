@@ -49,7 +49,7 @@ def every_step(monkeypatch):
 
 
 def same_model(one, other):
-    for name in ("scale_", "coef_", "frequencies_", "offsets_", "objective_"):
+    for name in ("scale_", "coefficients_", "frequencies_", "offsets_", "objective_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert (one.n_passes_, one.effective_passes_) == (other.n_passes_, other.effective_passes_)
 
@@ -153,7 +153,7 @@ for line in sys.stdin:
     if child == 0:
         model = SRFFRegressor(**options, checkpoint=None if checkpoint == "-" else checkpoint)
         model.fit(X, y)
-        np.savez(out, scale=model.scale_, coef=model.coef_, W=model.frequencies_)
+        np.savez(out, scale=model.scale_, coef=model.coefficients_, W=model.frequencies_)
         os._exit(0)
     begun = time.monotonic()
     while os.waitpid(child, os.WNOHANG) == (0, 0):

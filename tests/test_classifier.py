@@ -60,7 +60,7 @@ def test_three_classes_with_interactions_are_found(multinomial):
     X, y = three_classes(2000, seed=1)
     assert model.get_support(indices=True).tolist() == [0, 1, 2]
     assert model.score(X, y) > 0.8  # about 0.9 is possible
-    assert model.coef_.shape == (model.offsets_.size, 3)
+    assert model.coefficients_.shape == (model.offsets_.size, 3)
     assert model.intercept_.shape == (3,)
 
 
@@ -94,9 +94,9 @@ def test_the_last_model_is_the_logistic_regression_on_its_features(make):
     # mean loss + alpha ||a||^2 is C sum of losses + ||a||^2 / 2 with C = 1 / (2 n alpha)
     reference = LogisticRegression(C=1 / (2 * 300 * 1e-3), tol=1e-10, max_iter=10_000).fit(Z, y)
     np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(Z), atol=2e-3)
-    assert log_loss(y, model.predict_proba(X)) + 1e-3 * np.sum(model.coef_**2) == pytest.approx(
-        model.objective_[-1], rel=1e-4
-    )
+    assert log_loss(y, model.predict_proba(X)) + 1e-3 * np.sum(
+        model.coefficients_**2
+    ) == pytest.approx(model.objective_[-1], rel=1e-4)
 
 
 def test_probabilities_have_the_shares_of_the_classes_on_the_training_rows(binary):

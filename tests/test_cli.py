@@ -181,7 +181,7 @@ def test_a_table_of_any_kind_gives_the_same_model(here, numbers, kind):
         assert result.exit_code == 0, result.output
     first, second = load("plain.srff"), load("model.srff")
     np.testing.assert_array_equal(first.scale_, second.scale_)
-    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.coefficients_, second.coefficients_)
 
 
 def test_the_model_is_the_one_that_python_fits(here, frame, numbers, model):
@@ -279,7 +279,7 @@ def test_missing_values_are_counted_or_their_rows_left_out(here, numbers):
             random_state=0,
         )
         other.fit(whole[list("abcde")], whole["y"])
-        np.testing.assert_array_equal(load("model.srff").coef_, other.coef_)
+        np.testing.assert_array_equal(load("model.srff").coefficients_, other.coefficients_)
         Path("model.srff").unlink()
 
 
@@ -493,7 +493,7 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(here, numbers):
     numbers[:200].to_csv("less.csv", index=False)
     srff_("fit", "t.csv", "-t", "y", "--weight", "w", "-o", "1", *QUICKEST)
     srff_("fit", "less.csv", "-t", "y", "-o", "2", *QUICKEST)
-    np.testing.assert_allclose(load("1").coef_, load("2").coef_)
+    np.testing.assert_allclose(load("1").coefficients_, load("2").coefficients_)
 
 
 def test_a_checkpoint_is_gone_on_from_and_does_not_stay_in_the_model(here, numbers):

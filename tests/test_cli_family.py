@@ -61,7 +61,7 @@ def in_python(estimator, X, y, **settings):
 def same_model(path, expected):
     saved = load(path)
     np.testing.assert_array_equal(saved.scale_, expected.scale_)
-    np.testing.assert_array_equal(saved.coef_, expected.coef_)
+    np.testing.assert_array_equal(saved.coefficients_, expected.coefficients_)
     return saved
 
 

@@ -84,7 +84,7 @@ def client(cluster):
 
 
 def same_model(one, other):
-    for name in ("scale_", "coef_", "frequencies_", "offsets_", "center_", "spread_"):
+    for name in ("scale_", "coefficients_", "frequencies_", "offsets_", "center_", "spread_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -160,7 +160,7 @@ def test_weights_are_a_column_or_a_collection(client, named):
     else:
         chunks = da.from_array(weight, chunks=ROWS)
         model = SRFFRegressor(**PAPER).fit(*collections(X, y), sample_weight=chunks)
-    np.testing.assert_allclose(model.coef_, memory.coef_, atol=1e-5)
+    np.testing.assert_allclose(model.coefficients_, memory.coefficients_, atol=1e-5)
     assert np.array_equal(model.scale_ > 0, memory.scale_ > 0)
 
 
@@ -331,7 +331,7 @@ def test_a_partition_in_another_order_of_columns_is_read_by_their_names():
     odd = collection.map_partitions(turned, meta=collection._meta, enforce_metadata=False)
     expected = SRFFRegressor(**PAPER).fit(collection, "y")
     model = SRFFRegressor(**PAPER).fit(odd, "y")
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.coefficients_, expected.coefficients_)
     text = SRFFRegressor(**PAPER, categorical_features=["f"])
     with_text = text.fit(odd, "y").get_feature_names_out()
     assert with_text.tolist() == text.fit(collection, "y").get_feature_names_out().tolist()

@@ -67,7 +67,9 @@ def test_prediction_is_intercept_plus_features_times_coefficients(ring, fitted):
     s = fitted.get_support()
     U = (X[:, s] - fitted.center_[s]) / fitted.spread_[s]
     Z = random_features(U, fitted.frequencies_, fitted.offsets_)
-    np.testing.assert_allclose(fitted.predict(X), fitted.intercept_ + Z @ fitted.coef_, rtol=1e-6)
+    np.testing.assert_allclose(
+        fitted.predict(X), fitted.intercept_ + Z @ fitted.coefficients_, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("n_jobs", [2, 7])
@@ -78,7 +80,7 @@ def test_the_model_is_bitwise_the_same_for_any_number_of_threads(n_jobs):
     options = PAPER | {"n_components": 64, "alpha": 1e-3, "max_iter": 3, "tol": 0.05}
     one = SRFFRegressor(n_jobs=1, **options).fit(X, y)
     many = SRFFRegressor(n_jobs=n_jobs, **options).fit(X, y)
-    for name in ("scale_", "coef_", "alpha_", "frequencies_"):
+    for name in ("scale_", "coefficients_", "alpha_", "frequencies_"):
         np.testing.assert_array_equal(getattr(many, name), getattr(one, name))
     np.testing.assert_array_equal(many.predict(X), one.predict(X))
 
@@ -89,7 +91,7 @@ def test_predictions_are_bitwise_the_same_for_any_threads_and_memory_order(ring)
     expected = model.set_params(n_jobs=1).predict(X)
     s = slice(20_000, 20_300)
     Z = random_features((X[s] - model.center_) / model.spread_, model.frequencies_, model.offsets_)
-    error = expected[s] - (model.intercept_ + Z @ model.coef_)
+    error = expected[s] - (model.intercept_ + Z @ model.coefficients_)
     assert np.abs(error).max() < 1e-5 * expected.std()
     for n_jobs in (2, 3, 7):
         again = model.set_params(n_jobs=n_jobs).predict(np.asfortranarray(X))
@@ -121,7 +123,7 @@ def test_rff_is_ridge_regression_on_its_features(ring):
     model = RFFRegressor(alpha=0.01, n_components=50, random_state=0).fit(X, y)
     Z = random_features((X - X.mean(0)) / X.std(0), model.frequencies_, model.offsets_)
     ridge = Ridge(alpha=300 * 0.01, fit_intercept=False).fit(Z, y - y.mean())
-    np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-6)
+    np.testing.assert_allclose(model.coefficients_, ridge.coef_, rtol=1e-6)
     assert np.unique(model.scale_).size == 1
     assert model.scale_[0] == pytest.approx(1 / model.sigma_)
 

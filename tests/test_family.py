@@ -51,7 +51,7 @@ def test_several_targets_share_the_variables():
     X, Y = two_targets(seed=1)
     P = model.predict(X)
     assert P.shape == Y.shape
-    assert model.coef_.shape == (model.offsets_.size, 2)
+    assert model.coefficients_.shape == (model.offsets_.size, 2)
     assert model.score(X, Y) == pytest.approx(r2_score(Y, P))
     assert model.score(X, Y) > 0.95
 

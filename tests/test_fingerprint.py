@@ -242,7 +242,7 @@ def test_steps_of_another_kernel_are_refused_and_those_of_the_same_are_taken(nam
         SRFFRegressor(made(name, 2.0), **SHORT, checkpoint=tmp_path).fit(X, y)
     n_files = len(list(tmp_path.glob("*.steps")))
     again = SRFFRegressor(made(name, 1.0), **SHORT, checkpoint=tmp_path).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, first.coef_)
+    np.testing.assert_array_equal(again.coefficients_, first.coefficients_)
     assert len(list(tmp_path.glob("*.steps"))) == n_files
 
 
@@ -330,7 +330,7 @@ held = X.assign(b=sys.argv[3]), y
 model = SRFFRegressor(functools.partial(scaled, float(sys.argv[2])), n_components=20, max_iter=2,
     random_state=0, alpha=1e-3, refine=None, validation=held, checkpoint=sys.argv[1])
 try:
-    print(model.fit(X, y).coef_.tobytes().hex())
+    print(model.fit(X, y).coefficients_.tobytes().hex())
 except ValueError as error:
     print(error)
 """

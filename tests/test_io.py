@@ -501,11 +501,11 @@ def test_what_could_not_be_loaded_is_not_saved(made, tmp_path):
     with pytest.raises(ValueError, match="classes_ has 18446744073709551615, which is too much"):
         save(odd, path)
     half = pickle.loads(pickle.dumps(made("rff")))
-    del half.coef_
-    with pytest.raises(ValueError, match=r"it lacks coef_\. Fit it again"):
+    del half.coefficients_
+    with pytest.raises(ValueError, match=r"it lacks coefficients_\. Fit it again"):
         save(half, path)
     broken = pickle.loads(pickle.dumps(made("rff")))
-    broken.coef_ = broken.coef_ * np.nan
+    broken.coefficients_ = broken.coefficients_ * np.nan
     with pytest.raises(ValueError, match="cannot be saved: coef_ has nan"):
         save(broken, path)
     assert not list(tmp_path.iterdir())

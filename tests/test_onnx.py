@@ -102,7 +102,7 @@ def hand_made(kind, seed, transform="standard", *, block_dtype=np.float32, offse
     model.levels_ = model.encoding_ = model.n_targets_ = None
     model.frequencies_ = rng.normal(size=(3, 40))
     model.offsets_ = rng.uniform(0, 2 * np.pi, 40)
-    model.coef_, model.intercept_ = rng.normal(size=40), float(rng.normal())
+    model.coefficients_, model.intercept_ = rng.normal(size=40), float(rng.normal())
     if transform == "standard":
         model.input_map_ = Standardise(model.center_, model.spread_).take(columns)
     else:
@@ -403,7 +403,7 @@ def test_the_file_says_what_it_is():
 def with_outputs(model, n, seed=0):
     """The model with random coefficients for so many outputs."""
     rng = np.random.default_rng(seed)
-    model.coef_ = rng.normal(size=(model.offsets_.size, n))
+    model.coefficients_ = rng.normal(size=(model.offsets_.size, n))
     model.intercept_ = rng.normal(size=n)
     return model
 
@@ -450,7 +450,7 @@ def table_model(make=SRFFRegressor, *, reads=(0, 1, 2, 3, 4, 5), refuses=False, 
     model.scale_ = np.isin(np.arange(7), reads).astype(float)
     model.frequencies_ = rng.normal(size=(model.columns_.size, 40))
     model.offsets_ = rng.uniform(0, 2 * np.pi, 40)
-    model.coef_, model.intercept_ = rng.normal(size=40), float(rng.normal())
+    model.coefficients_, model.intercept_ = rng.normal(size=40), float(rng.normal())
     model.input_map_ = Standardise(model.center_, model.spread_).take(model.columns_)
     model.feature_names_in_ = np.array(["a", "colour", "size", "on", "code", "x y", "e"], object)
     if make is SRFFClassifier:
@@ -505,7 +505,7 @@ def test_several_targets_come_out_as_columns(transform, block_dtype):
 def test_a_target_among_several_that_float32_cannot_hold_is_refused():
     model = with_outputs(hand_made("scales", 0), 2)
     model.n_targets_ = 2
-    model.coef_[:, 1] *= 1e-60
+    model.coefficients_[:, 1] *= 1e-60
     model.intercept_[1] *= 1e-60
     with pytest.raises(ValueError, match="dtype='float32' cannot hold the target"):
         to_onnx(model)
@@ -561,7 +561,7 @@ def test_labels_and_chances_are_those_of_the_classifier(classes, dtype):
 def test_chances_of_outputs_far_apart_do_not_overflow():
     for classes in (["a", "b"], ["a", "b", "c"]):
         model = classifier(classes, block_dtype=np.float64)
-        model.coef_ = model.coef_ * 1e4
+        model.coefficients_ = model.coefficients_ * 1e4
         X = rows(model, 100, 0).astype("float32")
         p = session(to_onnx(model)).run(["probabilities"], {"X": X})[0]
         assert np.isfinite(p).all()

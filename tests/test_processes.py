@@ -53,7 +53,7 @@ for number in range(6):
     if child == 0:
         same = np.array_equal(model.predict(X), expected)
         again = SRFFRegressor(**settings).fit(X[:200], y[:200])
-        same = same and np.array_equal(again.coef_, model.coef_)
+        same = same and np.array_equal(again.coefficients_, model.coefficients_)
         os._exit(0 if same and _Blas.users == 0 and _Blas.limit is None else 1)
     if number == 4:
         _Blas.lock.release(), Threads._lock.release()
@@ -118,7 +118,7 @@ for scheduler in ("threads", "synchronous"):
 column = rows.map_blocks(lambda x: model.predict(x)[:, None], chunks=(20_000, 1), dtype=float)
 short = dict(n_components=20, max_iter=1, refine=None, alpha=1e-3, random_state=0, n_jobs=2)
 target = da.from_array(np.tile(y, 4), chunks=20_000)
-print(SRFFRegressor(**short).fit(column, target).coef_.shape)
+print(SRFFRegressor(**short).fit(column, target).coefficients_.shape)
 """
 
 

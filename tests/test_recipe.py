@@ -51,7 +51,7 @@ def fitted():
 
 
 def same_bits(one, other):
-    for name in ("scale_", "coef_", "frequencies_", "offsets_", "alpha_", "model_kind_"):
+    for name in ("scale_", "coefficients_", "frequencies_", "offsets_", "alpha_", "model_kind_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(one.predict(X_TEST), other.predict(X_TEST))
 
@@ -154,7 +154,7 @@ def test_the_same_bits_for_any_number_of_threads_and_several_blocks():
     target = np.sin(many[:, 0] * many[:, 1]) + rng.normal(0, 0.1, 3000)
     options = {"n_components": 20, "max_iter": 3, "random_state": 0, "refine": "metric"}
     one, two = (SRFFRegressor(**options, n_jobs=n).fit(many, target) for n in (1, 2))
-    for name in ("scale_", "coef_", "frequencies_", "alpha_"):
+    for name in ("scale_", "coefficients_", "frequencies_", "alpha_"):
         np.testing.assert_array_equal(getattr(two, name), getattr(one, name))
     assert one.get_support(indices=True).tolist() == [0, 1]
 
@@ -185,7 +185,7 @@ def test_the_columns_that_are_not_kept_have_scale_zero_and_are_not_read(fitted):
     outside = ~fitted.get_support()
     assert (fitted.scale_[outside] == 0).all()
     assert (fitted.scale_[TRUE] > 0).all()
-    assert fitted.frequencies_.shape == (3, fitted.coef_.size)
+    assert fitted.frequencies_.shape == (3, fitted.coefficients_.size)
     assert fitted.budget_ == pytest.approx(fitted.scale_.sum())
     other = X_TEST.copy()
     other[:, outside] = np.random.RandomState(1).uniform(-1e30, 1e30, (1000, outside.sum()))

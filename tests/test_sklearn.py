@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -79,6 +80,18 @@ def test_as_a_selector_in_front_of_another_model(ring, fast):
     X, y = ring
     model = make_pipeline(fast, RFFRegressor(random_state=0)).fit(X, y)
     assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("name", ["SelectFromModel", "RFE"])
+def test_other_selectors_rank_by_the_importances_of_inputs(ring, name):
+    X, y = ring
+    short = {"n_components": 20, "max_iter": 3, "effort": "quick", "random_state": 0}
+    for model, target in ((SRFFRegressor(**short), y), (SRFFClassifier(**short), y > np.median(y))):
+        if name == "RFE":
+            selector = RFE(model, n_features_to_select=2, step=2)
+        else:
+            selector = SelectFromModel(model, max_features=2, threshold=-np.inf)
+        assert selector.fit(X, target).get_support(indices=True).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("dump", [pickle, joblib], ids=["pickle", "joblib"])

@@ -50,7 +50,7 @@ def test_threads_that_predict_while_others_fit_give_what_each_gives_alone():
         try:
             for _ in range(3):
                 again = SRFFRegressor(**QUICK, n_jobs=2).fit(X[:100], y[:100])
-                np.testing.assert_array_equal(again.coef_, models[0].coef_)
+                np.testing.assert_array_equal(again.coefficients_, models[0].coefficients_)
         except BaseException as error:
             failed.append(error)
 

@@ -48,7 +48,7 @@ def short(monkeypatch):
 
 
 def same_model(one, other):
-    for name in ("scale_", "coef_", "frequencies_", "offsets_", "center_", "spread_"):
+    for name in ("scale_", "coefficients_", "frequencies_", "offsets_", "center_", "spread_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -146,8 +146,8 @@ def test_a_caller_who_wants_errors_of_arithmetic_gets_the_same_model(n_jobs, n_c
     usual = clone(model).fit(X, y)
     with np.errstate(all="raise"):
         strict = clone(model).set_params(n_jobs=n_jobs).fit(X, y)
-        np.testing.assert_array_equal(strict.coef_, usual.coef_)
-        strict.coef_ = strict.coef_ * 1e6  # chances too small for a number
+        np.testing.assert_array_equal(strict.coefficients_, usual.coefficients_)
+        strict.coefficients_ = strict.coefficients_ * 1e6  # chances too small for a number
         strict.predict(X)
         assert strict.predict_proba(X).min() == 0.0
         assert strict.predict_log_proba(X).min() < -745

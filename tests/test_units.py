@@ -29,7 +29,7 @@ def test_a_target_in_units_of_a_power_of_two_has_the_same_bits(problem, exponent
     X, y, plain = problem
     model = SRFFRegressor(**TINY).fit(X, np.ldexp(y, exponent))
     np.testing.assert_array_equal(model.scale_, plain.scale_)
-    np.testing.assert_array_equal(model.coef_, np.ldexp(plain.coef_, exponent))
+    np.testing.assert_array_equal(model.coefficients_, np.ldexp(plain.coefficients_, exponent))
     np.testing.assert_array_equal(model.predict(X), np.ldexp(plain.predict(X), exponent))
 
 
@@ -46,7 +46,7 @@ def test_a_stream_in_units_of_powers_of_two_has_the_same_bits(monkeypatch, rows_
     units = np.array([4.0, 2.0**-70, 1.0])
     plain, other = fitted(X, y), fitted(X * units, np.ldexp(y, 5))
     np.testing.assert_array_equal(other.scale_, plain.scale_)
-    np.testing.assert_array_equal(other.coef_, np.ldexp(plain.coef_, 5))
+    np.testing.assert_array_equal(other.coefficients_, np.ldexp(plain.coefficients_, 5))
     np.testing.assert_array_equal(other.predict(X * units), np.ldexp(plain.predict(X), 5))
 
 

@@ -448,7 +448,7 @@ def unlike_a_model(path: Path) -> list[str]:
     model = load(path)
     return [
         f"the model's {name} is not finite"
-        for name in ("scale_", "coef_", "frequencies_", "intercept_")
+        for name in ("scale_", "coefficients_", "frequencies_", "intercept_")
         if not np.all(np.isfinite(getattr(model, name)))
     ]
 

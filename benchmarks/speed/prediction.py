@@ -43,7 +43,7 @@ def bare(model: RFFRegressor, n_rows: int, n_threads: int) -> Callable[[], None]
     """The bare operations over blocks of rows, one thread a run of blocks."""
     dtype = model.block_dtype_
     V = affine(model.frequencies_, model.offsets_).astype(dtype)
-    a = model.coef_.astype(dtype)
+    a = model.coefficients_.astype(dtype)
     rows = BlockPlan.choose(n_rows, V.shape[0] - 1, V.shape[1], dtype, squares=False).rows
     X = np.random.default_rng(1).standard_normal((n_rows, V.shape[0]), dtype=dtype)
     blocks = [X[i : i + rows] for i in range(0, n_rows, rows)]

@@ -221,7 +221,7 @@ class RandomFeatureRegressor(HostScoreMixin, RegressorMixin, RandomFeatureModel)
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         F = self._predicted(X, self._loss().prediction)
-        return F[:, 0] if self.coef_.ndim == 1 else F
+        return F[:, 0] if self.coefficients_.ndim == 1 else F
 
     def _y_checks(self) -> dict[str, Any]:
         return {"y_numeric": True, "multi_output": True}

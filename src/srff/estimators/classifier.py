@@ -156,7 +156,7 @@ default="gaussian"
         The map of the selected inputs to a common scale.
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    coef_ : ndarray of shape (n_components,) or (n_components, n_classes)
+    coefficients_ : ndarray of shape (n_components,) or (n_components, n_classes)
         Coefficients of the random features; a vector for two classes.
     intercept_ : float or ndarray of shape (n_classes,)
         What is added to them.

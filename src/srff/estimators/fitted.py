@@ -105,9 +105,9 @@ def _store_coefficients(model: Any, problem: Problem, a: np.ndarray, c: np.ndarr
     targets = problem.targets
     coef, intercept = a * targets.spread, targets.center + targets.spread * c
     if model._one_output():
-        model.coef_, model.intercept_ = coef[:, 0], float(intercept[0])
+        model.coefficients_, model.intercept_ = coef[:, 0], float(intercept[0])
     else:
-        model.coef_, model.intercept_ = coef, intercept
+        model.coefficients_, model.intercept_ = coef, intercept
 
 
 def _store_expected(model: Any, problem: Problem, found: Found) -> None:

@@ -37,7 +37,7 @@ class PredictsFromColumns(BaseEstimator):
         """The outputs from the columns that the model reads, block by block."""
         dtype = self.block_dtype_
         V = features.affine(self.frequencies_, self.offsets_).astype(dtype)
-        a, exponent = mantissas(self.coef_.reshape(self.offsets_.size, -1))
+        a, exponent = mantissas(self.coefficients_.reshape(self.offsets_.size, -1))
         a = a.astype(dtype)
         F = np.zeros((X.shape[0], a.shape[1]))
         if not columns.size:

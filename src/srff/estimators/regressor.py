@@ -145,7 +145,7 @@ default="gaussian"
         "mean" (no variable).
     input_map_ : object
         The map of the selected inputs to a common scale.
-    coef_ : ndarray of shape (n_components,) or (n_components, n_targets)
+    coefficients_ : ndarray of shape (n_components,) or (n_components, n_targets)
         Coefficients of the random features, in the target's units.
     intercept_ : float or ndarray of shape (n_targets,)
         What is added to them: the target's mean for the squared loss.

@@ -48,8 +48,10 @@ default="gaussian"
     ----------
     scale_ : ndarray of shape (n_features_in_,)
         The common scale, for standardised inputs; zero for columns that do not vary.
-    alpha_, budget_, sigma_, coef_, intercept_, frequencies_, offsets_, center_, spread_, path_
+    alpha_, budget_, sigma_, coefficients_, intercept_
         As in :class:`SRFFRegressor`.
+    frequencies_, offsets_, center_, spread_, path_
+        As there.
 
     Examples
     --------

@@ -66,6 +66,10 @@ OPTIONAL = {
 EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
 """What a fit that failed leaves."""
 
+STORED_AS = {"coefficients_": "coef_"}
+"""Attributes that files hold by another name: scikit-learn takes a model's ``coef_`` for one number
+an input, so that is no name for one a component."""
+
 BASELINES = ("MeanBaseline", "RidgeBaseline", "LassoBaseline", "SPAM", "HSICLasso", "Denovas")
 """Classes that files of earlier versions may hold."""
 
@@ -133,7 +137,7 @@ def _parts(model: Any) -> Packed:
     out = Packed()
     for name, kind in CLASSES[NAMES[type(model)]].fitted.items():
         if name in vars(model):
-            kind.pack(name, getattr(model, name), out)
+            kind.pack(STORED_AS.get(name, name), getattr(model, name), out)
     return out
 
 
@@ -146,7 +150,7 @@ def _with_attributes(model: Any, stored: Stored) -> Any:
         if name in LATER and name not in (*stored.values, *stored.arrays):
             stored.attributes[name] = LATER[name]
             continue
-        stored.attributes[name] = kind.unpack(name, stored)
+        stored.attributes[name] = kind.unpack(STORED_AS.get(name, name), stored)
     stored.check_empty()
     for name, value in stored.attributes.items():
         setattr(model, name, value)
@@ -172,7 +176,7 @@ def _check_together(model: Any) -> None:
     if model.encoding_ is not None and columns.size:
         _check_near(inputs, model.encoding_.take(columns))
     dtype, limit = model.block_dtype_, parse_memory(model.memory_limit)
-    _check_bounded("coef_", model.coef_)
+    _check_bounded("coef_", model.coefficients_)
     try:
         BlockPlan.choose(1, columns.size, components, dtype, memory_limit=limit, squares=False)
     except ValueError as error:
@@ -259,7 +263,7 @@ _RESULTS: dict[str, Kind] = {
     "columns_": Integers(("columns in use",), below=ENCODED),
     "frequencies_": Floats(("columns in use", "components"), -FEATURE, FEATURE),
     "offsets_": Floats(("components",), -FEATURE, FEATURE),
-    "coef_": PerOutput(("components",)),
+    "coefficients_": PerOutput(("components",)),
     "intercept_": PerOutput(),
     "alpha_": ANY,
     "budget_": Number(low=0.0),

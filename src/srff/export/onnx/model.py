@@ -32,7 +32,7 @@ def write_model(graph: Graph, model: Any) -> np.ndarray:
     if not used.size:
         _write_prediction(graph, model, _write_rows(graph, intercept))
         return read
-    a = model.coef_.reshape(model.offsets_.size, -1) * math.sqrt(2.0 / model.offsets_.size)
+    a = model.coefficients_.reshape(model.offsets_.size, -1) * math.sqrt(2.0 / model.offsets_.size)
     _check_outputs(graph, model, a)
     check_inputs(graph, model)
     dtype = np.promote_types(graph.dtype, model.block_dtype_)
