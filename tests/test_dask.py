@@ -360,6 +360,7 @@ def test_partitions_that_change_between_passes_are_refused(what, on_workers, req
         return part.assign(y=part.y + n) if what == "targets" else part.assign(a=part.a + n)
 
     odd = collection.map_partitions(other, meta=collection._meta)
-    how = "rows, first" if what == "rows" else f"other {what} than the first time"
+    # By chance two passes may give as many rows, of which the targets are others.
+    how = "(rows, first|other targets)" if what == "rows" else f"other {what} than the first time"
     with pytest.raises(ValueError, match=rf"partition \d gave .*{how}.*the same in every pass"):
         SRFFRegressor(**PAPER).fit(odd, "y")
