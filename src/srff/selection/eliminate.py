@@ -93,19 +93,19 @@ def _next_size(search: Search, now: int) -> int:
 def importance(search: Search, candidate: Candidate) -> np.ndarray:
     """An order of the candidate's groups by how much they are needed: the larger, the more.
 
-    First come those whose shuffling on the validation rows clearly raises the loss, by its rise:
-    they may act slowly, with small frequencies.  Then the others, by their strength, how fast the
-    model varies along them: where it is large, they may act in interactions of a high order that
-    no single shuffle shows yet.
+    First come those whose shuffling clearly raises the loss, by its rise: they may act slowly, with
+    small frequencies.  Then the others, by their strength, how fast the model varies along them:
+    where it is large, they may act in interactions of a high order that no single shuffle shows
+    yet.  Rows are those that are held out; with folds, those that the model has learned from, since
+    a fold's own rows judge what is left in the end.
     """
     parts = search.groups.among(candidate.columns)
     strength = candidate.strength()
     strength = np.array([np.linalg.norm(strength[part]) for part in parts])
     score = strength / max(strength.max(), np.finfo(float).tiny)
     if score.size <= search.config.shuffled:
-        rise, error = search.validation.permutation_loss(
-            candidate.loss, candidate.expansion(), parts
-        )
+        rows = search.engine if search.problem.others else search.validation
+        rise, error = rows.permutation_loss(candidate.loss, candidate.expansion(), parts)
         clear = rise > search.config.clear_rise * error
         score[clear] = 1 + rise[clear]
     return score
