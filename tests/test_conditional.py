@@ -46,9 +46,9 @@ def test_one_decomposition_gives_the_ridge_regression_without_any_predictor(n, p
     for without in ([1, 4], [0], []):
         others = np.setdiff1d(np.arange(p), without)
         expected = RidgeCV(alphas=n * PENALTIES).fit(P[:, others], t)
-        means, error = Regressions(P).means(t, np.array(without, dtype=int), P_new)
+        means, left = Regressions(P).means(t, np.array(without, dtype=int), P_new)
         np.testing.assert_allclose(means, expected.predict(P_new[:, others]), rtol=1e-8)
-        assert error == pytest.approx(-expected.best_score_, rel=1e-6)
+        assert np.mean(left**2) == pytest.approx(-expected.best_score_, rel=1e-6)
 
 
 def test_a_target_that_nothing_predicts_has_its_mean():
@@ -134,6 +134,30 @@ def test_copies_follow_a_bend_where_there_are_rows_enough():
     copy = drawn(conditional, [1])[0, :, 0]
     square = X[conditional.aside, 0] ** 2
     assert np.corrcoef(copy, square)[0, 1] > 0.85
+
+
+def test_copies_of_a_column_whose_square_is_known_have_its_size():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((3000, 4))
+    X[:, 1] = X[:, 0] ** 2 + 0.3 * rng.standard_normal(3000)
+    conditional = numbers(X)
+    copy, real = drawn(conditional, [0])[0, :, 0], X[conditional.aside, 0]
+    assert np.corrcoef(np.abs(copy), np.abs(real))[0, 1] > 0.6
+    assert np.corrcoef(copy, real)[0, 1] == pytest.approx(0.0, abs=0.1)  # the sign is lost
+
+
+def test_copies_of_heavy_tails_are_far_out_where_the_others_are():
+    rng = np.random.RandomState(0)
+    X = chain(3000, 6, 0.5) / np.sqrt(rng.chisquare(3, (3000, 1)) / 3)
+    conditional = numbers(X)
+    copies, real = drawn(conditional, [5], 10)[:, :, 0], X[conditional.aside]
+    size = np.abs(real[:, :4]).mean(axis=1)
+
+    def far(column):
+        return stats.spearmanr(np.abs(column), size)[0]
+
+    assert far(real[:, 5]) > 0.25
+    assert np.mean([far(copy) for copy in copies]) > 0.6 * far(real[:, 5])
 
 
 def test_columns_of_a_unit_are_drawn_together():

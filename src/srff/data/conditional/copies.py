@@ -16,6 +16,9 @@ from srff.data.encoding.frames import Levels
 FEW_VALUES = 10
 """Numbers of so many different values are drawn as levels are."""
 
+LEAST_DISTANCE = 0.1
+"""Least mean distance of a row, as a share of that of all: no value is certain."""
+
 NEAREST = 50
 """Predictors of levels: those of the highest correlations."""
 
@@ -78,20 +81,23 @@ class Conditional:
     ) -> NumberLaw:
         latent = Latent.of(column, rng)
         z, z_new = latent.scores[self.learn], latent.scores[self.aside]
-        z = np.where(np.isnan(z), 0.0, z)
-        means = min(
-            (
-                regressions.means(z, P.positions(unit), P.values[self.aside])
-                for P, regressions in self._designs
-            ),
-            key=lambda found: found[1],
-        )[0]
         here = ~np.isnan(z_new)
+        means, left = self._expected(np.where(np.isnan(z), 0.0, z), unit)
         means = calibrated(means, z_new, here)
-        residuals = z_new - means
+        spreads = calibrated(self._expected(np.abs(left), unit)[0], np.abs(z_new - means), here)
+        spreads = np.maximum(spreads, LEAST_DISTANCE * float(np.mean(spreads)))
+        residuals = (z_new - means) / np.where(spreads > 0, spreads, 1.0)
         if here.any() and not here.all():
             residuals[~here] = rng.choice(residuals[here], np.sum(~here))
-        return NumberLaw(latent, means, np.where(np.isnan(residuals), 0.0, residuals))
+        return NumberLaw(latent, means, spreads, np.where(np.isnan(residuals), 0.0, residuals))
+
+    def _expected(self, t: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of a target of the rows to learn from: its mean at the others, and what is left of it."""
+        each = (
+            regressions.means(t, P.positions(unit), P.values[self.aside])
+            for P, regressions in self._designs
+        )
+        return min(each, key=lambda found: float(found[1] @ found[1]))
 
     def _level_law(
         self, column: np.ndarray, unit: np.ndarray, rng: np.random.Generator

@@ -55,15 +55,20 @@ class Latent:
 
 @dataclass(frozen=True)
 class NumberLaw:
-    """``z_i = m_i + e_i`` for normal scores ``z``, ``m`` their means given the other columns."""
+    """``z_i = m_i + s_i e_i`` for normal scores ``z``, of mean ``m`` given the other columns.
+
+    ``s`` is the mean distance from ``m`` given these: a column may vary more where they are large,
+    and one whose square they tell has no mean given them, but a distance.
+    """
 
     latent: Latent
     means: np.ndarray
+    spreads: np.ndarray
     residuals: np.ndarray
 
     def values(self, residuals: np.ndarray) -> np.ndarray:
-        """The values of the scores ``m + e``."""
-        return self.latent.values(self.means + residuals)
+        """The values of the scores ``m + s e``."""
+        return self.latent.values(self.means + self.spreads * residuals)
 
 
 @dataclass(frozen=True)

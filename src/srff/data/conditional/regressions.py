@@ -46,21 +46,22 @@ class Regressions:
 
     def means(
         self, t: np.ndarray, without: np.ndarray, P_new: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """The mean of a target given the other predictors at new rows, and the error left out.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of a target given the other predictors at new rows, and what is left.
 
-        ``without`` are the positions of the predictors that are left out.
+        ``without`` are the positions of the predictors that are left out.  What is left is of each
+        row that was learned from, if it had not been.
         """
         n = t.size
         away = t - t.mean()
-        best, error = np.zeros(self._P.shape[1]), float(np.mean((away * n / max(n - 1, 1)) ** 2))
+        best, least = np.zeros(self._P.shape[1]), away * n / max(n - 1, 1)
         along = self._U.T @ away
         for penalty in n * PENALTIES:
             w, h = self._solved(along, without, penalty)
             left = (away - self._P @ w) / np.maximum(1 - 1 / n - h, LEAST_LEFT)
-            if (now := float(np.mean(left**2))) < error:
-                best, error = w, now
-        return t.mean() + (P_new - self._center) @ best, error
+            if left @ left < least @ least:
+                best, least = w, left
+        return t.mean() + (P_new - self._center) @ best, least
 
     def _solved(
         self, along: np.ndarray, without: np.ndarray, penalty: float
