@@ -52,7 +52,7 @@ except Stopped:
 # bit.
 model = SRFFRegressor(**settings).fit(f"{folder}/*.parquet", "target")
 other = SRFFRegressor(**{**settings, "checkpoint": None}).fit(f"{folder}/*.parquet", "target")
-print("same coefficients:", np.array_equal(model.coef_, other.coef_))
+print("same coefficients:", np.array_equal(model.coefficients_, other.coefficients_))
 
 plot.scales(model)
 plt.show()
