@@ -13,12 +13,12 @@ from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED, Logistic
 from srff.core.objectives import TrainingLoss
 from srff.core.parametrisations import Scales
-from srff.selection.compare import Judge, chance
+from srff.selection.compare import Judge, chance, gains, largest_correlation
 from srff.selection.config import CONFIG
 from srff.selection.panel import Untouched, nothing, panel_of
 from srff.selection.recipe import more_than_chance
 
-ALWAYS_5_PERCENT = replace(CONFIG, keep_rows=1, curve_rows=1)
+ALWAYS_5_PERCENT = replace(CONFIG, keep_rows=1, curve_rows=1, worth_mentioning=np.inf)
 
 
 def made(ring, loss=SQUARED):
@@ -88,15 +88,15 @@ def model(error=1.0):
     return Candidate("blend", "standard", np.array([0]), (member,), SQUARED, error)
 
 
-def judged(problem, monkeypatch, *rows):
+def judged(problem, monkeypatch, *rows, config=ALWAYS_5_PERCENT, level=None, **request):
     """Whether a first panel is worse than a second on folds of these rows."""
-    searches = [search_of(problem, config=ALWAYS_5_PERCENT) for _ in rows]
+    searches = [search_of(problem, config=config, **request) for _ in rows]
     by_search = {id(search): each for search, each in zip(searches, rows, strict=True)}
     kind = type(searches[0])
     monkeypatch.setattr(kind, "validation", property(lambda self: by_search[id(self)]))
     folds = tuple(searches)
     first, second = (panel_of(folds, [model() for _ in folds]) for _ in range(2))
-    return Judge(folds).worse(first, second)
+    return Judge(folds).worse(first, second, level)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,18 @@ def test_either_error_may_show_it_beyond_two_standard_errors(
     problem, monkeypatch, squared, absolute, expected
 ):
     assert judged(problem, monkeypatch, Rows(squared, absolute)) is expected
+
+
+@pytest.mark.parametrize(("errors", "share"), [(1.1, 0.9), (0.9, 0.9), (1.1, 1.2)])
+def test_a_rise_worth_mentioning_need_only_be_hinted_at(problem, monkeypatch, errors, share):
+    # The loss of the better model is 1, and a rise is so many standard errors of 1.
+    config = replace(ALWAYS_5_PERCENT, worth_mentioning=share)
+    hinted = judged(problem, monkeypatch, Rows(errors, 0.0), config=config)
+    assert hinted == (errors > config.hint and errors > share)
+    fewest = judged(problem, monkeypatch, Rows(errors, 0.0), config=config, keep="fewest")
+    assert not fewest
+    # Curves beside lines, at a level of their own, are no variables.
+    assert not judged(problem, monkeypatch, Rows(errors, 0.0), config=config, level=0.05)
 
 
 def test_what_each_fold_shows_a_little_all_show_together(problem, monkeypatch):
@@ -165,8 +177,25 @@ def chance_of(problem, *columns, config=CONFIG):
 def test_chance_is_told_from_what_depends_on_the_inputs(ring):
     X, y = ring
     with made(ring) as true, made((X, y[np.random.RandomState(1).permutation(300)])) as noise:
-        assert chance_of(true, [0, 1], [4], [2, 3]) == 1 / (1 + CONFIG.shuffles)
+        # At most one shuffle has the largest correlation of all.
+        assert chance_of(true, [0, 1], [4], [2, 3]) <= 2 / (1 + CONFIG.shuffles)
         assert chance_of(noise, [0, 1], [4], [2, 3]) > 0.05
+
+
+def test_a_column_that_stands_out_by_itself_is_told_from_chance_where_no_panel_is():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((80, 5))
+    for y, found in ((X[:, 3] + rng.standard_normal(80), True), (rng.standard_normal(80), False)):
+        with made((X, y)) as problem:
+            search = search_of(problem)
+            panel = panel_of((search,), [on_columns(problem, [0])])
+            gain = gains(Untouched((search,), (panel,), 1))[0]
+            assert np.mean(gain >= gain[0]) > CONFIG.mean_level
+            largest = largest_correlation((search,))
+            held = problem.validation
+            products = held.marginal_statistics(SQUARED, np.array([1e-4]))[1][2] / 1e-4
+            assert largest[0] == pytest.approx(np.max(products**2), rel=1e-5)
+            assert (chance_of(problem, [0]) <= CONFIG.mean_level) is found
 
 
 def test_a_panel_far_beyond_chance_is_kept_though_none_of_the_untouched_is(ring):

@@ -19,7 +19,7 @@ from srff.selection.blend import mean_of
 from srff.selection.config import CONFIG
 from srff.selection.descents import Start, continue_with_more_rows, descend_penalties
 from srff.selection.draws import square_metric
-from srff.selection.eliminate import behind, eliminate, hopeless, importance
+from srff.selection.eliminate import behind, eliminate, hopeless, importance, outdone
 from srff.selection.final import last_models
 from srff.selection.panel import panel_of
 from srff.selection.starts import first_alphas
@@ -172,6 +172,29 @@ def test_an_elimination_ends_when_smaller_rivals_are_clearly_better(search, firs
     assert not behind((search,), models, [of(5, 1.0)])  # nothing as small as the last was better
     assert not behind((search,), models, [of(3, 1.9)])  # not clearly
     assert not behind((search,), models[:1], [of(3, 1.0)])  # too early to tell
+
+
+def test_an_elimination_ends_when_another_of_its_size_is_better_beyond_doubt(
+    search, first, monkeypatch
+):
+    def of(size, error):
+        candidate = replace(first, columns=np.arange(size), validation_error=error)
+        return panel_of((search,), [candidate])
+
+    def differs(by):
+        rise = lambda folds, one, two: (np.array([by, 0.0]), np.ones(2))  # noqa: E731
+        monkeypatch.setattr("srff.selection.eliminate.rise", rise)
+
+    limit = CONFIG.outdone
+    differs(limit + 0.1)
+    assert outdone((search,), of(5, 2.0), [of(5, 1.9)])
+    assert not outdone((search,), of(5, 2.0), [of(6, 1.0)])  # larger
+    assert not outdone((search,), of(5, 2.0), [of(4, 2.1)])  # not better
+    assert not outdone((search,), of(5, 2.0), [])
+    many = CONFIG.one_by_one + 1
+    assert not outdone((search,), of(many, 2.0), [of(many, 1.0)])  # too early to tell
+    differs(limit - 0.1)
+    assert not outdone((search,), of(5, 2.0), [of(5, 1.0)])
 
 
 def test_a_model_grows_on_more_rows_from_where_it_stands(problem, chosen):

@@ -280,6 +280,21 @@ def test_losses_of_shuffled_outputs_agree_with_a_loop_over_shuffles(
         np.testing.assert_allclose(losses, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_products_with_shuffled_rows_agree_with_a_loop_over_the_same_shuffles(xp, block, weighted):
+    if not weighted:
+        block["weight"] = None
+    X, Y, weight, _ = given(xp, block)
+    (found,) = features.shuffled_products(X, Y, weight, SQUARED, (7, 3))
+    n = len(block["X"])
+    rng = np.random.RandomState(np.array([n, 3]))
+    orders = [np.arange(n), *(rng.permutation(n) for _ in range(7))]
+    w = block["weight"] if weighted else np.ones(n)
+    for s, order in enumerate(orders):
+        expected = block["X"][order].T @ (w[:, None] * block["Y"])
+        np.testing.assert_allclose(np.asarray(found)[:, :, s], expected, rtol=1e-9, atol=1e-9)
+
+
 def central_differences(function, point, step=1e-5):
     gradient = np.empty_like(point)
     for index in np.ndindex(*point.shape):

@@ -59,6 +59,26 @@ def test_all_lines_run_until_their_error_rises_or_they_are_far_behind(problem, m
     assert len(search.log.candidates) == 7
 
 
+def test_a_line_that_is_behind_at_the_first_penalty_sees_as_many_as_it_may(problem, monkeypatch):
+    errors = {"fast": [1.0, 0.9, 0.8], "slow": [2.0, 0.5, 0.1], "lost": [2.0, 1.9, 0.0]}
+    tried = dict.fromkeys(errors, 0)
+
+    def descend_penalties(search, start, alphas, loss, effort):
+        tried[start.family] += 1
+        return replace(candidate, validation_error=errors[start.family][tried[start.family] - 1])
+
+    search = search_of(problem)
+    candidate = lines.descend_penalties(search, _start(problem), np.array([0.1]), problem.loss)
+    monkeypatch.setattr(lines, "descend_penalties", descend_penalties)
+    alphas = np.array([1.0, 0.1, 0.01])
+    begun = [
+        lines.Line((search,), (lines.Descent(replace(_start(problem), family=name), alphas),))
+        for name in errors
+    ]
+    lines.run(begun, limit=1.5, least=2)
+    assert tried == {"fast": 2, "slow": 3, "lost": 2}
+
+
 def test_folds_go_down_the_same_penalties_and_a_candidate_that_is_given_stays(problem):
     search = search_of(problem)
     folds = (search, search)

@@ -157,6 +157,16 @@ class Engine(Resource, ABC):
         (values,) = self._sum(features.shuffled_losses, None, loss, shuffles, *models)
         return values
 
+    def shuffled_products(
+        self, loss: Squared, columns: np.ndarray, shuffles: tuple[int, int]
+    ) -> np.ndarray:
+        """Sums of products of columns and targets, as they are and with rows shuffled.
+
+        (columns, targets, 1 + number); see :func:`srff.core.features.shuffled_products`.
+        """
+        (sums,) = self._sum(features.shuffled_products, self._with_ones(columns), loss, shuffles)
+        return sums
+
     def blend_losses(
         self, loss: Loss, shares: np.ndarray, expansions: list[Expansion]
     ) -> np.ndarray:

@@ -296,12 +296,7 @@ def shuffled_losses(
     """
     xp = array_namespace(X, Y)
     n = X.shape[0]
-    n_shuffles, seed = shuffles
-    rng = np.random.RandomState(np.array([n, seed]))
-    orders = np.empty((1 + n_shuffles, n), dtype=np.int64)
-    orders[0] = np.arange(n)
-    for order in orders[1:]:
-        order[:] = rng.permutation(n)
+    orders = _orders(n, shuffles)
     # A few shuffles at a time: all of them would be many times the block.
     some = max(SHUFFLED_ENTRIES // n, 1)
     starts = range(0, len(orders), some)
@@ -318,6 +313,31 @@ def shuffled_losses(
         return xp.concat([losses(F, part) for part in parts])
 
     return (xp.stack([of(model) for model in models]),)
+
+
+def shuffled_products(
+    X: Array, Y: Array, weight: Array | None, loss: Squared, shuffles: tuple[int, int]
+) -> tuple[Array]:
+    """For each column ``sum_i w_i x_o(i) y_i``, as it is and with rows shuffled by orders ``o``.
+
+    The same orders as those of :func:`shuffled_losses`; (columns, targets, 1 + shuffles).
+    """
+    xp = array_namespace(X, Y)
+    X, Y = X[:, :-1], loss.targets(Y)
+    Y = Y if weight is None else Y * weight[:, None]
+    # Shuffling the targets back is the same sum, and makes one product of all shuffles.
+    back = xp.asarray(np.argsort(_orders(X.shape[0], shuffles), axis=1).ravel(), device=device(X))
+    q = Y.shape[1]
+    moved = xp.reshape(xp.take(Y, back, axis=0), (-1, X.shape[0], q))
+    flat = xp.reshape(xp.permute_dims(moved, (1, 2, 0)), (X.shape[0], -1))
+    return (xp.reshape(X.T @ flat, (X.shape[1], q, -1)),)
+
+
+def _orders(n: int, shuffles: tuple[int, int]) -> np.ndarray:
+    """The rows as they are, then so many orders of them; of a number and a seed."""
+    n_shuffles, seed = shuffles
+    rng = np.random.RandomState(np.array([n, seed]))
+    return np.stack([np.arange(n), *(rng.permutation(n) for _ in range(n_shuffles))])
 
 
 def permutation_loss(

@@ -59,7 +59,7 @@ class Judge:
         """
         best = best_panel(panels)
         for panel in panels:
-            mean, error = self._rise(panel, best)
+            mean, error = rise(self._folds, panel, best)
             if panel is best or mean[0] <= self._config.least_sure * error[0]:
                 return panel
         return best
@@ -82,39 +82,23 @@ class Judge:
         return [panel for panel in panels if self._quadratic or panel.error <= limit]
 
     def rise(self, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
-        """How much larger the losses of ``first`` are, in the mean, and the standard errors.
-
-        Two numbers each: of the losses of the rows, such as squared errors, and of their roots,
-        which a few large ones do not drown.
-        """
-        return self._rise(self.with_own_loss(first), self.with_own_loss(second))
-
-    def _rise(self, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
-        pairs = zip(first.each, second.each, strict=True)
-        n, total, squares = 0.0, np.zeros(2), np.zeros(2)
-        for search, (one, two) in zip(self._folds, pairs, strict=True):
-            if one is two:
-                n += search.validation.n
-                continue
-            rows = search.validation
-            mean, error = rows.difference(one.loss, one.expansion(), two.expansion())
-            n, total = n + rows.n, total + rows.n * mean
-            squares += rows.n * (error**2 * max(rows.n - 1, 1.0) + mean**2)
-        mean = total / n
-        variance = np.maximum(squares / n - mean**2, 0.0)
-        return mean, np.sqrt(variance / max(n - 1, 1.0))
+        """:func:`rise` by the problem's own loss."""
+        return rise(self._folds, self.with_own_loss(first), self.with_own_loss(second))
 
     def worse(self, first: Panel, second: Panel, level: float | None = None) -> bool:
         """Whether ``first`` is worse than ``second``: paired, one-sided t tests.
 
         Of the losses and of their roots; either may find a difference, each at half the level, that
-        of keeping a variable unless another is given.
+        of keeping a variable unless another is given.  For keeping one a rise that is worth
+        mentioning need only be hinted at: that it is not shown is no reason to drop.
         """
         n = sum(search.validation.n for search in self._folds)
         if n < self._config.fewest_rows:
             return False
         mean, error = self.rise(first, second)
         limit = stats.t.isf((level or self._folds[0].keep_level) / 2, max(n - 1, 1.0))
+        if level is None and mean[0] > self._folds[0].worth_mentioning * self.error(second):
+            limit = min(limit, self._config.hint)
         return bool(np.any(mean > limit * error))
 
     def smallest(self, panels: Sequence[Panel]) -> Panel:
@@ -158,15 +142,38 @@ class Judge:
         return mean, float(np.sqrt(variance / max(n.sum() - 1, 1.0)))
 
 
+def rise(folds: Folds, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndarray]:
+    """How much larger the losses of ``first`` are, in the mean, and the standard errors.
+
+    Two numbers each: of the losses of the rows held out, such as squared errors, and of their
+    roots, which a few large ones do not drown.
+    """
+    pairs = zip(first.each, second.each, strict=True)
+    n, total, squares = 0.0, np.zeros(2), np.zeros(2)
+    for search, (one, two) in zip(folds, pairs, strict=True):
+        if one is two:
+            n += search.validation.n
+            continue
+        rows = search.validation
+        mean, error = rows.difference(one.loss, one.expansion(), two.expansion())
+        n, total = n + rows.n, total + rows.n * mean
+        squares += rows.n * (error**2 * max(rows.n - 1, 1.0) + mean**2)
+    mean = total / n
+    variance = np.maximum(squares / n - mean**2, 0.0)
+    return mean, np.sqrt(variance / max(n - 1, 1.0))
+
+
 def chance(untouched: Untouched) -> float:
     """The p-value of panels where nothing depends on anything, by permutations.
 
-    Under independence the largest gain of all panels is above the largest in a shuffle no more
-    often than the p-value says, whatever the law of the losses, and however many panels were tried.
+    Two statistics see every shuffle: the largest gain of all panels, and the largest correlation of
+    a column.  Each is as rare as its rank among the shuffles, and the rarer of the two is compared
+    with the rarer ones of the shuffles.  Under independence that is no more often below a level
+    than the level says, whatever the law of the losses, and however many panels were tried.
     """
-    gain = gains(untouched)
-    above = np.count_nonzero(gain[:, 1:].max(axis=0) >= gain[:, 0].max())
-    return float((1 + above) / gain.shape[1])
+    largest = gains(untouched).max(axis=0), largest_correlation(untouched.folds)
+    rarest = np.min([np.mean(each >= each[:, None], axis=1) for each in largest], axis=0)
+    return float(np.mean(rarest <= rarest[0]))
 
 
 def gains(untouched: Untouched) -> np.ndarray:
@@ -190,6 +197,26 @@ def gains(untouched: Untouched) -> np.ndarray:
     return gain
 
 
+def largest_correlation(folds: Folds) -> np.ndarray:
+    """The largest of all columns' products with the targets, squared: as it is, then shuffled.
+
+    With the shuffles of :func:`gains`.  Of few rows a column may stand out by itself where models
+    of folds, which learn from each other's rows, do not.
+    """
+    first, config = folds[0], folds[0].config
+    largest = np.zeros(1 + config.shuffles)
+    usable = first.problem.usable
+    for start in range(0, usable.size, config.shuffled_columns):
+        columns = usable[start : start + config.shuffled_columns]
+        loss, of_fold = (
+            first.problem.search_loss,
+            [(search.validation, (config.shuffles, k)) for k, search in enumerate(folds)],
+        )
+        products = sum(rows.shuffled_products(loss, columns, each) for rows, each in of_fold)
+        largest = np.maximum(largest, np.sum(np.square(products), axis=1).max(axis=0))
+    return largest
+
+
 def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:
     """The candidate with the problem's loss, at penalties that may suit it."""
     problem = search.problem
@@ -198,12 +225,13 @@ def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:
     if not candidate.columns.size:
         c = problem.constant.c
         return [constant_candidate(candidate.transform, search.validation, problem.loss, c)]
-    (m,) = candidate.members
+    (m,), config = candidate.members, search.config
+    shares = config.line_judged_alphas if candidate.kind == "linear" else config.judged_alphas
     each = at_penalties(
         search.engine,
         search.validation,
         (m.W, m.b, candidate.columns),
-        search.alphas(m.alpha * problem.unit, search.config.judged_alphas),
+        search.alphas(m.alpha * problem.unit, shares),
         problem.loss,
         problem.at_constant(m.b.size),
     )

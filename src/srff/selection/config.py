@@ -133,6 +133,11 @@ class Config:
     if its validation error is more than so many times the best of all: the one that leads the first
     round may lose variables later.  With two a fit is a twentieth slower and finds the same."""
 
+    race_rounds: int = 2
+    """Penalties that each start sees before it may drop out: at the first, which hardly lets any of
+    them learn, they are not comparable (SE3, 1,000 rows: the ten right variables of a screen were
+    behind forty, and the error was 0.34 in place of 0.11)."""
+
     lead_rows: int = 1000
     """From so many rows on the first fold's rows say which starts go on, and the other folds begin
     with these alone."""
@@ -167,6 +172,10 @@ class Config:
     """The factor of the validation error from which on a size is clearly worse: large, since a size
     that is a little worse may be chosen for its fewer variables."""
 
+    outdone: float = 4.0
+    """Standard errors by which an elimination ends that is worse than another with as few
+    variables, once they leave one by one: a fit is a twentieth faster, and finds the same."""
+
     # Which variables are kept.
     keep_level: float = 0.05
     """Level of the paired test by which a variable must be missed to be kept: the usual one, the
@@ -179,6 +188,15 @@ class Config:
 
     keep_most: float = 0.5
     """The highest such level: what is rather missed than not."""
+
+    worth_mentioning: float = 0.02
+    """The share of the loss from which on a rise without a variable counts though it is not
+    significant (``keep="fewest"``: never).  Where little is noise such rises are of few rows: ten
+    noisy copies of two variables, SE3 with 1,000 rows, keep one more of them, and 37 other problems
+    are as they were."""
+
+    hint: float = 1.0
+    """Standard errors that such a rise must have: the best of many sizes is half a one too good."""
 
     curve_rows: int = 1000
     """With fewer rows curves must be clearly better than straight lines: among many kinds of curves
@@ -199,6 +217,9 @@ class Config:
     shuffles: int = 199
     """Permutations of that test: its p-values are multiples of 1/200."""
 
+    shuffled_columns: int = 500
+    """Columns whose products with shuffled targets are held at a time: a few megabytes."""
+
     averaged_rows: int = 400
     """Up to so many rows the last model is the mean of those of all folds: few rows leave each of
     them too sure, and each costs little."""
@@ -209,6 +230,10 @@ class Config:
     judged_alphas: Numbers = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0)
     """Penalties of a candidate by the problem's own loss, where that is not the search's, as shares
     of its own: larger ones too, since a log loss punishes a model that is too sure."""
+
+    line_judged_alphas: Numbers = (*judged_alphas, 0.3, 0.1)
+    """The same of straight lines: smaller ones too, since the classes of few rows and many columns
+    are often told apart without an error, and a lasso of squares stops short of that."""
 
     least_sure: float = 1.0
     """Standard errors by which a larger penalty may be worse and is taken all the same, where the

@@ -12,9 +12,10 @@ from functools import partial
 import numpy as np
 
 from srff.core.candidate import Candidate
+from srff.selection.compare import rise
 from srff.selection.descents import without
 from srff.selection.lines import Descent, Line, run
-from srff.selection.panel import Folds, Panel, side_by_side, size_of
+from srff.selection.panel import Folds, Panel, best_panel, side_by_side, size_of
 from srff.selection.search import Search
 
 
@@ -70,7 +71,19 @@ def _goes_on(folds: Folds, line: list[Panel], lines: list[list[Panel]]) -> bool:
     if search.request.n_variables is not None:
         return True
     rivals = [panel for other in lines if other is not line for panel in other]
-    return not (hopeless(search, line) or behind(folds, line, rivals))
+    if hopeless(search, line) or behind(folds, line, rivals):
+        return False
+    return not outdone(folds, line[-1], rivals)
+
+
+def outdone(folds: Folds, panel: Panel, rivals: list[Panel]) -> bool:
+    """Whether a rival of the same size or less is better beyond doubt, where few are left."""
+    config, size = folds[0].config, size_of(folds, panel)
+    small = [rival for rival in rivals if size_of(folds, rival) <= size <= config.one_by_one]
+    if not small or panel.error <= (best := best_panel(small)).error:
+        return False
+    mean, error = rise(folds, panel, best)
+    return bool(mean[0] > config.outdone * error[0])
 
 
 def _smaller(search: Search, last: Candidate, size: int) -> Descent | Candidate:
@@ -105,9 +118,9 @@ def importance(search: Search, candidate: Candidate) -> np.ndarray:
     score = strength / max(strength.max(), np.finfo(float).tiny)
     if score.size <= search.config.shuffled:
         rows = search.engine if search.problem.others else search.validation
-        rise, error = rows.permutation_loss(candidate.loss, candidate.expansion(), parts)
-        clear = rise > search.config.clear_rise * error
-        score[clear] = 1 + rise[clear]
+        risen, error = rows.permutation_loss(candidate.loss, candidate.expansion(), parts)
+        clear = risen > search.config.clear_rise * error
+        score[clear] = 1 + risen[clear]
     return score
 
 

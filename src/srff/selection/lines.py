@@ -80,7 +80,7 @@ class Line:
         return replace(self, each=each, made=made, running=on)
 
 
-def run(lines: list[Line], *, limit: float = inf, anew: bool = False) -> list[Line]:
+def run(lines: list[Line], *, limit: float = inf, least: int = 1, anew: bool = False) -> list[Line]:
     """All lines against each other, a round for each penalty.
 
     A line drops out when its error is more than ``limit`` times the best of all.  Lines that begin
@@ -99,7 +99,9 @@ def run(lines: list[Line], *, limit: float = inf, anew: bool = False) -> list[Li
         log.add(*[line.made[-1].row() for line, t in zip(lines, tasks, strict=True) if t])
         best = min(line.best.error for line in lines)
         lines = [
-            line if line.best.error <= limit * best else replace(line, running=False)
+            line
+            if line.best.error <= limit * best or len(line.made) < least
+            else replace(line, running=False)
             for line in lines
         ]
     return lines

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import exp
+from math import exp, inf
 from threading import RLock
 from typing import TypeVar
 
@@ -202,6 +202,11 @@ class Search:
             return 1.0
         few = config.keep_rows / self.problem.n_rows if self.request.keep == "auto" else 1.0
         return min(config.keep_level * max(few, 1.0), config.keep_most)
+
+    @property
+    def worth_mentioning(self) -> float:
+        """The share of the loss from which on a rise is worth a variable though hardly shown."""
+        return inf if self.request.keep == "fewest" else self.config.worth_mentioning
 
     def size(self, candidate: Candidate) -> int:
         """The number of groups of a candidate."""
