@@ -166,12 +166,16 @@ def rise(folds: Folds, first: Panel, second: Panel) -> tuple[np.ndarray, np.ndar
 def chance(untouched: Untouched) -> float:
     """The p-value of panels where nothing depends on anything, by permutations.
 
-    Two statistics see every shuffle: the largest gain of all panels, and the largest correlation of
-    a column.  Each is as rare as its rank among the shuffles, and the rarer of the two is compared
-    with the rarer ones of the shuffles.  Under independence that is no more often below a level
-    than the level says, whatever the law of the losses, and however many panels were tried.
+    The largest gain of all panels is as rare as its rank among those of the shuffles.  Where there
+    are more columns than rows the largest correlation of a column sees the same shuffles, and the
+    rarer of the two is compared with the rarer ones of the shuffles.  Under independence the
+    p-value is no more often below a level than the level says, whatever the law of the losses, and
+    however many panels were tried.
     """
-    largest = gains(untouched).max(axis=0), largest_correlation(untouched.folds)
+    search = untouched.folds[0]
+    largest = [gains(untouched).max(axis=0)]
+    if search.problem.usable.size > search.problem.n_rows:
+        largest.append(largest_correlation(untouched.folds))
     rarest = np.min([np.mean(each >= each[:, None], axis=1) for each in largest], axis=0)
     return float(np.mean(rarest <= rarest[0]))
 
