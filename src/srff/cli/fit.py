@@ -15,14 +15,18 @@ from srff._utils.progress import is_terminal
 from srff._utils.text import listed, one_line, shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, plain_errors, say
 from srff.cli.options import (
+    CategoryOption,
     Checkpoint,
     ClassWeight,
     ConfidenceOption,
+    CsvForm,
     Debug,
+    Decimal,
     Device,
     Drop,
     Effort,
     EffortOption,
+    Encoding,
     Fdr,
     FitRequest,
     Force,
@@ -34,11 +38,13 @@ from srff.cli.options import (
     MemoryLimit,
     Missing,
     MissingOption,
+    MissingTexts,
     ModelOut,
     NFeatures,
     Quiet,
     RowGroup,
     Seed,
+    Sep,
     Settings,
     Strict,
     TablePath,
@@ -46,6 +52,7 @@ from srff.cli.options import (
     Task,
     TaskOption,
     Time,
+    Use,
     Validation,
     Weight,
 )
@@ -71,6 +78,12 @@ def fit(
     row_group: RowGroup = None,
     time: Time = None,
     drop: Drop = None,
+    use: Use = None,
+    category: CategoryOption = None,
+    decimal: Decimal = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    na: MissingTexts = None,
     strict: Strict = False,
     missing: MissingOption = Missing.error,
     memory_limit: MemoryLimit = None,
@@ -87,8 +100,8 @@ def fit(
 ) -> None:
     """Find the variables that matter in a table, and write the model that uses only them.
 
-    Columns of text are categories. Columns that cannot be inputs (dates, names of rows, constants)
-    are left out and named. A target of text, or of true and false, is one of classes.
+    Columns of text are categories. Columns that cannot be inputs (dates, names and numbers of rows,
+    constants) are left out and named. A target of text, or of true and false, is one of classes.
 
     For example:
 
@@ -99,6 +112,8 @@ def fit(
       srff fit sensors.parquet -t flow --groups 'lag1,lag2;north,south' --n-features 3
 
       srff fit houses.csv -t price --drop id --missing drop-rows --out houses.srff
+
+      srff fit export.csv -t yield --decimal , --sep ';' --na '?' --category postcode
 
       srff fit visits.csv -t weight --row-group patient --validation 5
 
@@ -124,6 +139,9 @@ def fit(
         row_group=row_group,
         time=time,
         drop=drop or [],
+        use=use or [],
+        category=category or [],
+        csv=CsvForm(decimal, sep, encoding, tuple(na or ())),
         strict=strict,
         missing=missing,
         memory_limit=memory_limit,
@@ -161,7 +179,7 @@ def _run(request: FitRequest) -> None:
     begun = time.perf_counter()
     check_free(request.out, request.force)
     _check_confidence(request)
-    with opened(request.table) as table:
+    with opened(request.table, request.csv, request.quiet) as table:
         _check_names(table, request)
         classes = _classes_wanted(table, request)
         model = learner(request, classes)
@@ -171,6 +189,9 @@ def _run(request: FitRequest) -> None:
             model.set_params(validation=later_rows(rows.source, request))
         if request.row_group is not None:
             numbered(rows.source, "--row-group", request.row_group)
+        if request.category:
+            asked = [name for name in rows.found.inputs if name in request.category]
+            model.set_params(categorical_features=asked or "from_dtype")
         if request.groups is not None:
             model.set_params(groups=groups_of(request.groups, table.names, rows.found.inputs))
         if not request.quiet:
@@ -213,6 +234,8 @@ def _check_names(table: Table, request: FitRequest) -> None:
         ("--row-group", [] if request.row_group is None else [request.row_group]),
         ("--time", [] if request.time is None else [request.time]),
         ("--drop", request.drop),
+        ("--use", request.use),
+        ("--category", request.category),
     ):
         for name in names:
             if name not in table.names:
@@ -224,6 +247,11 @@ def _check_names(table: Table, request: FitRequest) -> None:
         raise WrongUse(
             "--target, --weight, --row-group, --time and --drop must name different columns."
         )
+    beside = [*taken, *request.drop]
+    for option, names in (("--use", request.use), ("--category", request.category)):
+        for name in names:
+            if name in beside:
+                raise WrongUse(f"{option} {shown(name)}: the column is no input by another option.")
 
 
 def _classes_wanted(table: Table, request: FitRequest) -> bool:
@@ -260,10 +288,12 @@ def _reading(request: FitRequest) -> Iterator[None]:
 
 def _rows(table: Table, request: FitRequest, classes: bool) -> Rows:
     """The rows to learn from: all of a table, or those that are complete where they must be."""
-    from srff.data.sources.column_survey import survey_columns, surveyed_rows
+    from srff.data.sources.column_survey import Wishes, survey_columns, surveyed_rows
 
     targets, weight = request.targets, request.weight
-    found = survey_columns(table, targets, weight, request.no_inputs, classes)
+    no_inputs, category = request.no_inputs, request.category
+    wishes = Wishes(targets, weight, no_inputs, category, request.use, classes)
+    found = survey_columns(table, wishes)
     _check_inputs(table, found, request)
     _check_few(table, found, request)
     # Without a target or a weight there is nothing to learn from a row.
@@ -328,6 +358,8 @@ def _tell_columns(rows: Rows, request: FitRequest) -> None:
         columns = listed([shown(name) for name in found.categories])
         word = "column holds" if len(found.categories) == 1 else "columns hold"
         say(f"{len(found.categories)} {word} categories: {columns}.")
+    for doubt in found.warnings:
+        say(f"{doubt}.")
     gaps = {name: count for name, count in found.gaps.items() if not impute or name in found.inputs}
     left_out = found.n_rows - rows.n_rows
     if left_out:

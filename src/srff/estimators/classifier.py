@@ -170,6 +170,8 @@ default="gaussian"
         table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
+    input_range_ : ndarray of shape (n_features_in_, 2)
+        The smallest and the largest value of each input in the rows of the fit; NaN for categories.
     expected_error_, expected_error_se_ : float
         The log loss to expect on new rows of what the whole procedure ends with, and its standard
         error.  With folds the choice among candidates is made for each by the rows of the others,

@@ -78,6 +78,7 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         for name, mask in (
             ("scale_", support),
             ("fold_agreement_", support),
+            ("input_range_", support),
             ("feature_names_in_", support),
             ("center_", kept),
             ("spread_", kept),
