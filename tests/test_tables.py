@@ -143,6 +143,10 @@ REFUSED = {
     "names twice": (PLAIN.replace("a,b,c", "a,b,b"), ["more than one column 'b'"]),
     "lines that are too short": (PLAIN + "1,2\n", ["Expected 4 columns, got 2"]),
     "a title above the names": ("Export 2020\n" + PLAIN, ["Expected 1 columns, got 4"]),
+    "a spreadsheet by another name": (
+        "PK\x03\x04" + PLAIN,
+        ["spreadsheet", "save the table as csv"],
+    ),
     "a target of text that is numbers but for one": (
         PLAIN.replace(f"{Y[5]:.4f}\n", "oops\n"),
         ["'y'", "'oops'", "make numbers of the column"],
@@ -360,6 +364,15 @@ def test_numbers_and_names_of_rows_and_the_target_are_named_and_used(library):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SRFFRegressor(**TINY).fit(library(X.assign(rank=2.5 * np.arange(N))), Y)
+
+
+def test_an_index_in_another_order_is_said():
+    with pytest.warns(UserWarning, match=r"same index in another order.*y.loc\[X.index\]"):
+        SRFFRegressor(**TINY).fit(X, pd.Series(Y, index=X.index[::-1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for index in (X.index, X.index + N, [0] * N):
+            SRFFRegressor(**TINY).fit(X, pd.Series(Y, index=index))
 
 
 # Predictions.

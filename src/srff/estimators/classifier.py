@@ -171,7 +171,7 @@ default="gaussian"
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
     input_range_ : ndarray of shape (n_features_in_, 2)
-        The smallest and the largest value of each input in the rows of the fit; NaN for categories.
+        The smallest and the largest value of each input of the fit; NaN for categories.
     expected_error_, expected_error_se_ : float
         The log loss to expect on new rows of what the whole procedure ends with, and its standard
         error.  With folds the choice among candidates is made for each by the rows of the others,
@@ -196,13 +196,11 @@ default="gaussian"
         early.
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
-    n_iter_, n_passes_ : int
-        Iterations of the chosen model; passes of the whole fit that read every training row.
-    n_evaluations_ : int
-        Evaluations of an objective by the whole fit: points at which coefficients were solved for.
+    n_iter_, n_passes_, n_evaluations_ : int
+        Iterations of the chosen model; of the whole fit passes that read every training row, and
+        points at which coefficients were solved for.
     effective_passes_ : float
-        Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
-        the training rows.
+        Rows that all passes read, those over samples too, as a multiple of the training rows.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

@@ -25,7 +25,7 @@ from srff.data.dataset import (
     source_dataset,
 )
 from srff.data.encoding.columns import Encoding
-from srff.data.encoding.doubtful_columns import doubts_as_text, doubts_of
+from srff.data.encoding.doubtful_columns import doubts_as_text, doubts_of, other_order
 from srff.data.encoding.frames import (
     Levels,
     coded,
@@ -79,6 +79,13 @@ class TrainingRows(BaseEstimator):
             used, X, Y, weight = self._weighted(X, y, sample_weight)
         else:
             used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        if other_order(*given):
+            warnings.warn(
+                "X and y have the same index in another order; rows go by their places. "
+                "y.loc[X.index] brings them together.",
+                UserWarning,
+                stacklevel=4,
+            )
         doubts = doubts_of(*given, self.levels_)
         if doubts:
             warnings.warn(doubts_as_text(doubts), UserWarning, stacklevel=4)

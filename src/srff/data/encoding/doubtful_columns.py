@@ -63,6 +63,16 @@ def doubts_of(X: Any, y: Any, levels: Levels | None) -> list[str]:
     return told
 
 
+def other_order(X: Any, y: Any) -> bool:
+    """Whether a frame and its target have the same index of pandas in another order."""
+    one: Any = getattr(X, "index", None)
+    other: Any = getattr(y, "index", None)
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or one.equals(other):
+        return False
+    unique = len(one) == len(other) and one.is_unique and other.is_unique
+    return bool(unique and one.isin(other).all())
+
+
 def doubts_as_text(doubts: list[str]) -> str:
     """The warning of some doubts."""
     return (

@@ -14,6 +14,7 @@ from typing import Any
 
 from srff._utils.text import shown
 from srff.data.encoding.number_texts import MOSTLY
+from srff.data.sources.table_file import TableError
 
 DELIMITERS = ",;\t|"
 FIRST_BYTES = 2**20
@@ -21,6 +22,14 @@ FIRST_BYTES = 2**20
 
 MOST_LINE = 2**28
 """Bytes of a first line at most."""
+
+LINE_END = re.compile(r"[\r\n]")
+
+LOOKED_AT = 2**16
+"""Characters after the first line that may tell what parts values."""
+
+SHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""What the files of spreadsheets begin with, whatever they are called."""
 
 FIRST_LINES = 6
 """Lines that must agree on what parts values."""
@@ -119,6 +128,10 @@ class Dialect:
 def dialect_of(path: str, asked: CsvFiles) -> Dialect:
     """How a file is written, from its start."""
     start = _start(path, FIRST_BYTES)
+    if start.startswith(SHEETS):
+        raise TableError(
+            f"{path}: this is a file of a spreadsheet, no text; save the table as csv."
+        )
     guesses: tuple[Guess, ...] = ()
     if asked.encoding is not None:
         encoding = _codec(asked.encoding)
@@ -127,17 +140,21 @@ def dialect_of(path: str, asked: CsvFiles) -> Dialect:
         if encoding in ("cp1252", "latin-1"):
             text = "the text is not UTF-8 and is read as Windows-1252, of western Europe"
             guesses = (Guess(text, "encoding", "iso8859-2"),)
-    text = start.decode(encoding, "replace")
-    while "\n" not in text and len(start) < MOST_LINE:
+    text = start.decode(encoding, "replace").removeprefix("\ufeff")
+    while not LINE_END.search(text) and len(start) < MOST_LINE:
         more = _start(path, 4 * len(start))
         if len(more) == len(start):
             break
-        start, text = more, more.decode(encoding, "replace")
-    lines = text.removeprefix("\ufeff").splitlines()
+        start, text = more, more.decode(encoding, "replace").removeprefix("\ufeff")
+    end = LINE_END.search(text)
+    first = text if end is None else text[: end.start()]
+    lines = text[: len(first) + LOOKED_AT].splitlines()
+    if len(lines) > 1 and len(text) > len(first) + LOOKED_AT:
+        lines.pop()  # it may be cut off
     told = re.fullmatch(r'"?sep=(.)"?', lines[0].strip("\r")) if lines else None
     skip = 0 if told is None else 1
     delimiter = asked.sep or (told.group(1) if told else _delimiter(lines))
-    return Dialect(encoding, delimiter, len(start.partition(b"\n")[0]) + 1, skip, guesses)
+    return Dialect(encoding, delimiter, len(first.encode("utf-8", "replace")) + 1, skip, guesses)
 
 
 def _codec(name: str) -> str:
