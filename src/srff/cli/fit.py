@@ -40,6 +40,7 @@ from srff.cli.options import (
     MissingOption,
     MissingTexts,
     ModelOut,
+    MustKeep,
     NFeatures,
     Quiet,
     RowGroup,
@@ -70,6 +71,7 @@ def fit(
     loss: Loss = None,
     groups: Groups = None,
     n_features: NFeatures = None,
+    must_keep: MustKeep = None,
     effort: EffortOption = Effort.auto,
     keep: KeepOption = Keep.auto,
     class_weight: ClassWeight = None,
@@ -131,6 +133,7 @@ def fit(
         loss=loss,
         groups=groups,
         n_features=n_features,
+        must_keep=must_keep or [],
         effort=effort,
         keep=keep,
         class_weight=class_weight,
@@ -192,6 +195,8 @@ def _run(request: FitRequest) -> None:
         if request.category:
             asked = [name for name in rows.found.inputs if name in request.category]
             model.set_params(categorical_features=asked or "from_dtype")
+        if request.must_keep:
+            model.set_params(must_keep=_inputs_to_keep(rows, request))
         if request.groups is not None:
             model.set_params(groups=groups_of(request.groups, table.names, rows.found.inputs))
         if not request.quiet:
@@ -204,6 +209,15 @@ def _run(request: FitRequest) -> None:
             model.confidence_ = sure
     out = _written(model, request)
     _show(model, rows, request, out, time.perf_counter() - begun)
+
+
+def _inputs_to_keep(rows: Rows, request: FitRequest) -> list[str]:
+    """The columns of ``--must-keep``, which must be inputs."""
+    for name in request.must_keep:
+        if name not in rows.found.inputs:
+            why = rows.found.dropped.get(name, "it is no input")
+            raise Refusal(f"--must-keep {shown(name)}: {one_line(why)}.")
+    return request.must_keep
 
 
 def _check_confidence(request: FitRequest) -> None:
@@ -234,6 +248,7 @@ def _check_names(table: Table, request: FitRequest) -> None:
         ("--row-group", [] if request.row_group is None else [request.row_group]),
         ("--time", [] if request.time is None else [request.time]),
         ("--drop", request.drop),
+        ("--must-keep", request.must_keep),
         ("--use", request.use),
         ("--category", request.category),
     ):

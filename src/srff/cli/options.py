@@ -170,6 +170,14 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(metavar="COL", help="A column that is not an input; may be given again."),
 ]
+MustKeep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must-keep",
+        metavar="COL",
+        help="A column that the model uses whatever the rows say; may be given again.",
+    ),
+]
 Use = Annotated[
     list[str] | None,
     typer.Option(
@@ -248,6 +256,7 @@ class FitRequest:
     loss: str | None
     groups: str | None
     n_features: int | None
+    must_keep: list[str]
     effort: Effort
     keep: Keep
     class_weight: str | None

@@ -82,6 +82,8 @@ default="gaussian"
         stands for itself.
     n_features_to_select : int or None, default=None
         Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
+    must_keep : list of names or positions, mask or None, default=None
+        Columns that stay whatever the rows say, with their groups, if they vary.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, beside one another, which rows count by in fitting and validation;
         "balanced" gives every class the same total.
@@ -143,10 +145,8 @@ default="gaussian"
         the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
         ``scale_`` as shares of its sum.
-    alpha_, budget_ : float
-        The values used.
-    sigma_ : float or None
-        The kernel's width that the budget came from, if it did.
+    alpha_, budget_, sigma_ : float
+        The values used, and the kernel's width that the budget came from; None if it did not.
     model_kind_ : str
         "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
         with many more features), "frequencies" (each its own, the mean over several draws), "blend"
@@ -179,10 +179,8 @@ default="gaussian"
         ``validation_error_``.  NaN for ``refine=None``.
     judged_rows_ : float
         The number of rows that it comes from: those of all folds, or of the single hold-out.
-    n_folds_ : int
-        The number of folds; 0 for a single hold-out or none.
-    fold_agreement_ : ndarray of shape (n_features_in_,) or None
-        For each input the share of the folds that chose it; None without folds.
+    n_folds_, fold_agreement_ : int, and ndarray of shape (n_features_in_,) or None
+        The number of folds, and for each input the share that chose it; 0 and None without folds.
     validation_error_ : float
         Log loss of the chosen model on the rows that chose it last, before its last solve: a
         detail of the search; NaN where there were none.
@@ -231,6 +229,7 @@ default="gaussian"
         inputs: str = "auto",
         groups: Any = None,
         n_features_to_select: int | None = None,
+        must_keep: Any = None,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         categories: Any = "auto",
@@ -258,6 +257,7 @@ default="gaussian"
         self.inputs = inputs
         self.groups = groups
         self.n_features_to_select = n_features_to_select
+        self.must_keep = must_keep
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.categories = categories

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
-from srff.core.groups import parse_groups
+from srff.core.groups import parse_columns, parse_groups
 from srff.data.encoding.columns import Category, Encoding
 from srff.data.encoding.frames import categorical_mask
 from srff.data.engines import BlockPlan, parse_memory
@@ -208,6 +208,7 @@ def _check_labels(model: Any) -> None:
     try:
         parse_groups(getattr(model, "groups", None), size, names)
         named = categorical_mask(categorical, size, names)
+        parse_columns(getattr(model, "must_keep", None), size, names, "must_keep")
     except ValueError as error:
         raise Refused(str(error).removesuffix(".")) from None
     for k in np.flatnonzero(named):
