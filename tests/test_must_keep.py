@@ -59,6 +59,12 @@ def test_the_error_to_expect_is_that_of_the_model_with_them():
     assert model.expected_error_ == pytest.approx(np.sqrt(np.mean(error**2)), rel=0.35)
 
 
+def test_the_error_to_expect_of_a_number_of_variables_is_that_of_so_many():
+    model = SRFFRegressor(**QUICK, n_features_to_select=1).fit(X, Y)
+    # What sin(2 a) or b^2 alone leaves: a variance of 2, or of one half.
+    assert model.expected_error_ > 0.6
+
+
 def test_a_group_and_a_category_stay_whole():
     table = X.assign(k=RNG.choice(["u", "v", "w"], N))
     model = SRFFRegressor(**QUICK, must_keep=["f", "k"], groups=[["f", "g"]]).fit(table, Y)

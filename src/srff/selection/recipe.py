@@ -64,13 +64,14 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         panels += [best_panel(at) for at in lines]
         untouched = untouched.of(folds, [panel for at in lines for panel in at])
 
-    judge = Judge(folds)
+    judge, among = Judge(folds), panels
     if request.n_variables is None:
         chosen = fewest_variables(folds, judge, panels)
         if chosen is not None and not more_than_chance(folds, untouched, chosen):
             chosen = None
     else:
         chosen = best_of_size(folds, panels)
+        among = [panel for panel in panels if size_of(folds, panel) == size_of(folds, chosen)]
     if chosen is None:
         if not folds[0].n_forced:
             return _nothing_found(folds, judge, log)
@@ -80,7 +81,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
     found = chosen
     if folds[0].n_forced:  # other columns than those of any panel
         chosen = panel_of(folds, on_one_set)
-        panels = [chosen]
+        among = [chosen]
     if folds[0].averages:
         best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
         gain = gain_of_folds(folds, judge.with_own_loss(chosen), last)
@@ -93,7 +94,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         best,
         log.candidates,
         log.n_evaluations,
-        expected_of(judge, panels, chosen, gain),
+        expected_of(judge, among, chosen, gain),
         judged_rows(folds),
         agreement(folds, found),
     )
