@@ -6,6 +6,7 @@ from srff._utils.version import __version__
 
 __all__ = [
     "Confidence",
+    "CsvFiles",
     "ModelFileError",
     "Progress",
     "RFFRegressor",
@@ -25,6 +26,7 @@ __all__ = [
 if TYPE_CHECKING:
     from srff import plot
     from srff._utils.progress import Progress
+    from srff.data.sources.csv_dialect import CsvFiles
     from srff.estimators.classifier import SRFFClassifier
     from srff.estimators.path import srff_path
     from srff.estimators.regressor import SRFFRegressor
@@ -39,6 +41,7 @@ else:
     # Names are imported when they are first asked for: `import srff` alone loads nothing.
     _HOMES = {
         "Confidence": "srff.inference.result",
+        "CsvFiles": "srff.data.sources.csv_dialect",
         "ModelFileError": "srff.export.save",
         "Progress": "srff._utils.progress",
         "RFFRegressor": "srff.estimators.rff",

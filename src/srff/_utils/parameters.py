@@ -168,6 +168,15 @@ def check_given(estimator: Any, y: Any) -> None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
+def check_labels_are_there(y: Any) -> None:
+    """Refuse missing labels of pandas' own kinds, which cannot be compared."""
+    if hasattr(y, "isna") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        gaps = np.asarray(y.isna())
+        if gaps.any():
+            row = int(np.argmax(gaps.reshape(len(gaps), -1).any(axis=1)))
+            raise ValueError(f"y has missing labels, the first in row {row}; leave their rows out.")
+
+
 def check_no_text(y: Any) -> None:
     """Refuse labels where numbers are needed; texts of numbers are some."""
     values = np.asarray(y).ravel() if hasattr(y, "dtype") or isinstance(y, list) else np.zeros(0)

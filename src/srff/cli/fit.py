@@ -15,14 +15,18 @@ from srff._utils.progress import is_terminal
 from srff._utils.text import listed, one_line, shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, plain_errors, say
 from srff.cli.options import (
+    CategoryOption,
     Checkpoint,
     ClassWeight,
     ConfidenceOption,
+    CsvForm,
     Debug,
+    Decimal,
     Device,
     Drop,
     Effort,
     EffortOption,
+    Encoding,
     Fdr,
     FitRequest,
     Force,
@@ -34,11 +38,14 @@ from srff.cli.options import (
     MemoryLimit,
     Missing,
     MissingOption,
+    MissingTexts,
     ModelOut,
+    MustKeep,
     NFeatures,
     Quiet,
     RowGroup,
     Seed,
+    Sep,
     Settings,
     Strict,
     TablePath,
@@ -46,6 +53,7 @@ from srff.cli.options import (
     Task,
     TaskOption,
     Time,
+    Use,
     Validation,
     Weight,
 )
@@ -63,6 +71,7 @@ def fit(
     loss: Loss = None,
     groups: Groups = None,
     n_features: NFeatures = None,
+    must_keep: MustKeep = None,
     effort: EffortOption = Effort.auto,
     keep: KeepOption = Keep.auto,
     class_weight: ClassWeight = None,
@@ -71,6 +80,12 @@ def fit(
     row_group: RowGroup = None,
     time: Time = None,
     drop: Drop = None,
+    use: Use = None,
+    category: CategoryOption = None,
+    decimal: Decimal = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    na: MissingTexts = None,
     strict: Strict = False,
     missing: MissingOption = Missing.error,
     memory_limit: MemoryLimit = None,
@@ -87,8 +102,8 @@ def fit(
 ) -> None:
     """Find the variables that matter in a table, and write the model that uses only them.
 
-    Columns of text are categories. Columns that cannot be inputs (dates, names of rows, constants)
-    are left out and named. A target of text, or of true and false, is one of classes.
+    Columns of text are categories. Columns that cannot be inputs (dates, names and numbers of rows,
+    constants) are left out and named. A target of text, or of true and false, is one of classes.
 
     For example:
 
@@ -99,6 +114,8 @@ def fit(
       srff fit sensors.parquet -t flow --groups 'lag1,lag2;north,south' --n-features 3
 
       srff fit houses.csv -t price --drop id --missing drop-rows --out houses.srff
+
+      srff fit export.csv -t yield --decimal , --sep ';' --na '?' --category postcode
 
       srff fit visits.csv -t weight --row-group patient --validation 5
 
@@ -116,6 +133,7 @@ def fit(
         loss=loss,
         groups=groups,
         n_features=n_features,
+        must_keep=must_keep or [],
         effort=effort,
         keep=keep,
         class_weight=class_weight,
@@ -124,6 +142,9 @@ def fit(
         row_group=row_group,
         time=time,
         drop=drop or [],
+        use=use or [],
+        category=category or [],
+        csv=CsvForm(decimal, sep, encoding, tuple(na or ())),
         strict=strict,
         missing=missing,
         memory_limit=memory_limit,
@@ -161,7 +182,7 @@ def _run(request: FitRequest) -> None:
     begun = time.perf_counter()
     check_free(request.out, request.force)
     _check_confidence(request)
-    with opened(request.table) as table:
+    with opened(request.table, request.csv, request.quiet) as table:
         _check_names(table, request)
         classes = _classes_wanted(table, request)
         model = learner(request, classes)
@@ -171,6 +192,11 @@ def _run(request: FitRequest) -> None:
             model.set_params(validation=later_rows(rows.source, request))
         if request.row_group is not None:
             numbered(rows.source, "--row-group", request.row_group)
+        if request.category:
+            asked = [name for name in rows.found.inputs if name in request.category]
+            model.set_params(categorical_features=asked or "from_dtype")
+        if request.must_keep:
+            model.set_params(must_keep=_inputs_to_keep(rows, request))
         if request.groups is not None:
             model.set_params(groups=groups_of(request.groups, table.names, rows.found.inputs))
         if not request.quiet:
@@ -183,6 +209,15 @@ def _run(request: FitRequest) -> None:
             model.confidence_ = sure
     out = _written(model, request)
     _show(model, rows, request, out, time.perf_counter() - begun)
+
+
+def _inputs_to_keep(rows: Rows, request: FitRequest) -> list[str]:
+    """The columns of ``--must-keep``, which must be inputs."""
+    for name in request.must_keep:
+        if name not in rows.found.inputs:
+            why = rows.found.dropped.get(name, "it is no input")
+            raise Refusal(f"--must-keep {shown(name)}: {one_line(why)}.")
+    return request.must_keep
 
 
 def _check_confidence(request: FitRequest) -> None:
@@ -213,6 +248,9 @@ def _check_names(table: Table, request: FitRequest) -> None:
         ("--row-group", [] if request.row_group is None else [request.row_group]),
         ("--time", [] if request.time is None else [request.time]),
         ("--drop", request.drop),
+        ("--must-keep", request.must_keep),
+        ("--use", request.use),
+        ("--category", request.category),
     ):
         for name in names:
             if name not in table.names:
@@ -224,6 +262,11 @@ def _check_names(table: Table, request: FitRequest) -> None:
         raise WrongUse(
             "--target, --weight, --row-group, --time and --drop must name different columns."
         )
+    beside = [*taken, *request.drop]
+    for option, names in (("--use", request.use), ("--category", request.category)):
+        for name in names:
+            if name in beside:
+                raise WrongUse(f"{option} {shown(name)}: the column is no input by another option.")
 
 
 def _classes_wanted(table: Table, request: FitRequest) -> bool:
@@ -260,10 +303,12 @@ def _reading(request: FitRequest) -> Iterator[None]:
 
 def _rows(table: Table, request: FitRequest, classes: bool) -> Rows:
     """The rows to learn from: all of a table, or those that are complete where they must be."""
-    from srff.data.sources.column_survey import survey_columns, surveyed_rows
+    from srff.data.sources.column_survey import Wishes, survey_columns, surveyed_rows
 
     targets, weight = request.targets, request.weight
-    found = survey_columns(table, targets, weight, request.no_inputs, classes)
+    no_inputs, category = request.no_inputs, request.category
+    wishes = Wishes(targets, weight, no_inputs, category, request.use, classes)
+    found = survey_columns(table, wishes)
     _check_inputs(table, found, request)
     _check_few(table, found, request)
     # Without a target or a weight there is nothing to learn from a row.
@@ -328,6 +373,8 @@ def _tell_columns(rows: Rows, request: FitRequest) -> None:
         columns = listed([shown(name) for name in found.categories])
         word = "column holds" if len(found.categories) == 1 else "columns hold"
         say(f"{len(found.categories)} {word} categories: {columns}.")
+    for doubt in found.warnings:
+        say(f"{doubt}.")
     gaps = {name: count for name, count in found.gaps.items() if not impute or name in found.inputs}
     left_out = found.n_rows - rows.n_rows
     if left_out:

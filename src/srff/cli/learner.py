@@ -27,6 +27,7 @@ OWN_OPTIONS = (
     "missing",
     "class_weight",
     "n_features_to_select",
+    "must_keep",
     "effort",
     "keep",
     "validation",

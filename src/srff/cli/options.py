@@ -28,6 +28,44 @@ TablePath = Annotated[
 ]
 
 
+class DecimalMark(StrEnum):
+    """What stands before the fraction of a number."""
+
+    point = "."
+    comma = ","
+
+
+Decimal = Annotated[
+    DecimalMark | None,
+    typer.Option(help="The decimal mark of csv; guessed from the first rows unless given."),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="What stands between the values of csv: a comma, ';', '|' or tab unless given, by "
+        "the first lines.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How the text of csv is encoded, such as cp1252; UTF-8, UTF-16 or Windows-1252 unless "
+        "given.",
+    ),
+]
+MissingTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT",
+        help="A text of csv that stands for a missing value, such as '?', beside NA and the like; "
+        "may be given again.",
+    ),
+]
+
+
 class Effort(StrEnum):
     """How much is tried."""
 
@@ -132,6 +170,30 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(metavar="COL", help="A column that is not an input; may be given again."),
 ]
+MustKeep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must-keep",
+        metavar="COL",
+        help="A column that the model uses whatever the rows say; may be given again.",
+    ),
+]
+Use = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--use",
+        metavar="COL",
+        help="A column that is an input though it counts or names the rows; may be given again.",
+    ),
+]
+CategoryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category",
+        metavar="COL",
+        help="A column of categories though it holds numbers; may be given again.",
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse columns that cannot be inputs.")]
 MissingOption = Annotated[
     Missing,
@@ -174,6 +236,16 @@ Settings = Annotated[
 
 
 @dataclass(frozen=True)
+class CsvForm:
+    """How csv is written, as far as it was said."""
+
+    decimal: DecimalMark | None = None
+    sep: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class FitRequest:
     """What ``srff fit`` was asked for."""
 
@@ -184,6 +256,7 @@ class FitRequest:
     loss: str | None
     groups: str | None
     n_features: int | None
+    must_keep: list[str]
     effort: Effort
     keep: Keep
     class_weight: str | None
@@ -192,6 +265,9 @@ class FitRequest:
     row_group: str | None
     time: str | None
     drop: list[str]
+    use: list[str]
+    category: list[str]
+    csv: CsvForm
     strict: bool
     missing: Missing
     memory_limit: str | None
@@ -259,6 +335,26 @@ MissingInputsOption = Annotated[
 ]
 
 
+KeepColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COL",
+        help="A column of the table, such as an id, to write before the predictions; may be given "
+        "again.",
+    ),
+]
+Digits = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=17,
+        metavar="N",
+        help="Significant digits of predictions in csv; 7 unless given, all of them above 12.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class PredictRequest:
     """What ``srff predict`` was asked for."""
@@ -267,6 +363,9 @@ class PredictRequest:
     table: str
     out: str
     proba: bool
+    keep: list[str]
+    digits: int | None
+    csv: CsvForm
     missing: MissingInputs
     as_json: bool
     force: bool

@@ -6,9 +6,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,25 @@ from srff._utils.text import listed, shown
 from srff.cli.errors import Refusal, WrongUse, plain_errors, say
 from srff.cli.options import (
     STDOUT,
+    CsvForm,
     Debug,
+    Decimal,
+    Digits,
+    Encoding,
     Force,
     Json,
+    KeepColumns,
     MissingInputs,
     MissingInputsOption,
+    MissingTexts,
     PredictionsOut,
     PredictRequest,
     Proba,
     Quiet,
+    Sep,
     TablePath,
 )
+from srff.cli.predicted import check_kept, schema_of, writer
 from srff.cli.report import Model, loaded
 
 if TYPE_CHECKING:
@@ -34,9 +43,6 @@ if TYPE_CHECKING:
 
     from srff.cli.rows import Predictor
     from srff.data.sources.tables import Table
-
-COLUMN = "prediction"
-CHANCE = "probability"
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that a spreadsheet computes."""
@@ -47,7 +53,13 @@ def predict(
     table: TablePath,
     out: PredictionsOut = STDOUT,
     proba: Proba = False,
+    keep: KeepColumns = None,
+    digits: Digits = None,
     missing: MissingInputsOption = MissingInputs.error,
+    decimal: Decimal = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    na: MissingTexts = None,
     as_json: Json = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -65,11 +77,16 @@ def predict(
 
       srff predict model.srff new.csv --proba --out predictions.csv
 
+      srff predict model.srff new.csv --keep patient --digits 4
+
       srff predict model.srff new.parquet --out predictions.parquet
 
       cat new.csv | srff predict model.srff - > predictions.csv
     """
-    request = PredictRequest(model, table, out, proba, missing, as_json, force, quiet)
+    form = CsvForm(decimal, sep, encoding, tuple(na or ()))
+    request = PredictRequest(
+        model, table, out, proba, keep or [], digits, form, missing, as_json, force, quiet
+    )
     with plain_errors(debug, quiet=quiet):
         _run(request)
 
@@ -84,11 +101,18 @@ def _run(request: PredictRequest) -> None:
     model = _model(request)
     if kind == "csv" and not request.quiet:
         _warn_of_formulas(model)
-    with opened(request.table) as table, _destination(request.out, request.force) as path:
-        predictor, schema = predictor_of(model, table), _schema(model, kind, request)
-        with _writer(path, kind, schema) as write:
-            n_rows, n_empty = _predict_all(table, predictor, request.missing, write)
-    _show(request, predictor.columns, n_rows, n_empty, round(time.perf_counter() - begun, 3))
+    with (
+        opened(request.table, request.csv, request.quiet) as table,
+        _destination(request.out, request.force) as path,
+    ):
+        check_kept(table, request.keep)
+        predictor = predictor_of(model, table)
+        schema = schema_of(model, kind, table, request, predictor.columns)
+        with writer(path, kind, schema) as write:
+            done = _predict_all(table, predictor, request, write)
+    if not request.quiet:
+        _warn_of_strangers(done)
+    _show(request, predictor.columns, done, round(time.perf_counter() - begun, 3))
 
 
 def _kind(request: PredictRequest) -> str:
@@ -137,9 +161,40 @@ def _warn_of_formulas(model: Any) -> None:
         )
 
 
-def _show(
-    request: PredictRequest, columns: list[str], n_rows: int, n_empty: int, seconds: float
-) -> None:
+@dataclass
+class Done:
+    """What was predicted."""
+
+    n_rows: int = 0
+    n_empty: int = 0
+    """Rows without a prediction."""
+    n_strange: int = 0
+    """Rows with a value that the fit has not seen, or beyond all that it saw."""
+    beyond: Counter[str] = field(default_factory=Counter)
+    """Of each column the values beyond the range of the fit."""
+    unseen: Counter[str] = field(default_factory=Counter)
+    """Of each column the levels that the fit did not see."""
+
+
+def _warn_of_strangers(done: Done) -> None:
+    """Say in a line how many rows the model has seen nothing like."""
+    if not done.n_strange:
+        return
+    told = [
+        f"{what} in {listed([f'{shown(name)} ({n:,})' for name, n in counts.most_common()])}"
+        for what, counts in (
+            ("beyond the range of the fit", done.beyond),
+            ("levels that the fit did not see", done.unseen),
+        )
+        if counts
+    ]
+    say(
+        f"warning: {done.n_strange:,} of {done.n_rows:,} rows have values that the model has seen "
+        f"nothing like: {'; '.join(told)}."
+    )
+
+
+def _show(request: PredictRequest, columns: list[str], done: Done, seconds: float) -> None:
     """What was done: as JSON, or in a line unless predictions went to standard output."""
     from srff.cli.outputs import print_json
 
@@ -149,15 +204,17 @@ def _show(
                 "model": str(request.model),
                 "table": request.table,
                 "out": request.out,
-                "rows": n_rows,
-                "empty": n_empty,
+                "rows": done.n_rows,
+                "empty": done.n_empty,
+                "beyond_range": dict(done.beyond),
+                "unseen_levels": dict(done.unseen),
                 "columns": columns,
                 "seconds": seconds,
             }
         )
     elif not request.quiet and request.out != STDOUT:
-        empty = f", {n_empty:,} of them empty" if n_empty else ""
-        say(f"{n_rows:,} predictions{empty} in {request.out} ({seconds:.1f} s).")
+        empty = f", {done.n_empty:,} of them empty" if done.n_empty else ""
+        say(f"{done.n_rows:,} predictions{empty} in {request.out} ({seconds:.1f} s).")
 
 
 @contextmanager
@@ -178,17 +235,16 @@ def _destination(out: str, force: bool) -> Iterator[Path]:
         sys.stdout.flush()
 
 
-def _predict_all(
-    table: Table, predictor: Predictor, missing: MissingInputs, write: Any
-) -> tuple[int, int]:
-    """Predict batch by batch; the number of rows, and of those without a prediction."""
+def _predict_all(table: Table, predictor: Predictor, request: PredictRequest, write: Any) -> Done:
+    """Predict batch by batch; an error names the columns in which values are missing."""
     import numpy as np
 
-    columns = predictor.columns
-    n_rows = n_empty = 0
+    columns, done = predictor.columns, Done()
     gaps = dict.fromkeys(columns, 0)
+    wanted = list(dict.fromkeys([*columns, *request.keep]))
+    refuse = request.missing == MissingInputs.error
     # Without any variable a column is read only to count the rows.
-    for batch in table.batches(columns or table.names[:1]):
+    for batch in table.batches(wanted or table.names[:1]):
         if not batch.num_rows:
             continue
         X = predictor.rows(batch)
@@ -197,97 +253,37 @@ def _predict_all(
         if not usable.all():
             for name, count in zip(columns, (~good).sum(axis=0), strict=True):
                 gaps[name] += int(count)
-        n_empty += int(usable.size - usable.sum())
-        if n_empty and missing == MissingInputs.error:
-            n_rows += X.shape[0]
+        done.n_empty += int(usable.size - usable.sum())
+        if done.n_empty and refuse:
+            done.n_rows += X.shape[0]
             continue  # only to count
         said = predictor.outputs(X[usable])
         wrong = np.flatnonzero(~np.isfinite(said).all(axis=1))
         if wrong.size:
-            row = n_rows + int(np.flatnonzero(usable)[wrong[0]])
+            row = done.n_rows + int(np.flatnonzero(usable)[wrong[0]])
             raise Refusal(
                 f"{table.label}: no prediction can be computed for row {row}: its numbers are too "
                 "far from those that the model was fitted on."
             )
         whole = np.full((X.shape[0], said.shape[1]), np.nan)
         whole[usable] = said
-        write(whole)
-        n_rows += X.shape[0]
-    if n_empty and missing == MissingInputs.error:
+        write(whole, batch)
+        _count_strangers(predictor, X[usable], done)
+        done.n_rows += X.shape[0]
+    if done.n_empty and refuse:
         where = listed([f"{shown(name)} ({count:,})" for name, count in gaps.items() if count])
         raise Refusal(
-            f"{table.label}: missing or infinite values among {n_rows:,} rows in {where}; "
+            f"{table.label}: missing or infinite values among {done.n_rows:,} rows in {where}; "
             "--missing empty leaves the predictions of such rows empty."
         )
-    return n_rows, n_empty
+    return done
 
 
-@dataclass(frozen=True)
-class Schema:
-    """The columns of the predictions: their names and types, and what they are made of."""
-
-    columns: list[tuple[str, Any]]
-    made: Callable[[np.ndarray], list[Any]]
-
-
-def _schema(model: Any, kind: str, request: PredictRequest) -> Schema:
-    """A column for each target; or one of classes, and their probabilities if wanted."""
-    import numpy as np
-    import pyarrow as pa
-
-    from srff.inspect.outcome import outcome_of
-
-    # A csv line of one empty value is an empty line, which many programs skip.
-    empty = kind != "csv"
-    classes = outcome_of(model).labels
-    if not classes:
-        n_targets = getattr(model, "n_targets_", None)
-        names = [COLUMN] if n_targets is None else [f"{COLUMN}_{t}" for t in range(n_targets)]
-        return Schema(
-            [(name, pa.float64()) for name in names],
-            lambda Y: [pa.array(y, from_pandas=empty) for y in Y.T],
-        )
-    labels = pa.array(classes)
-    if not empty and request.missing == MissingInputs.empty:
-        labels = pa.array([_text(label) for label in classes] + ["NaN"])
-    columns = [(COLUMN, labels.type)]
-    if request.proba:
-        columns += [(f"{CHANCE}_{_text(label)}", pa.float64()) for label in classes]
-
-    def made(P: np.ndarray) -> list[Any]:
-        none = np.isnan(P[:, 0])
-        code = np.argmax(np.where(none[:, None], 0.0, P), axis=1)
-        if len(labels) > len(classes):
-            said = labels.take(pa.array(np.where(none, len(classes), code)))
-        else:
-            said = labels.take(pa.array(code, mask=none))
-        chances = P.T if request.proba else ()
-        return [said, *(pa.array(p, from_pandas=empty) for p in chances)]
-
-    return Schema(columns, made)
-
-
-def _text(label: Any) -> str:
-    """A class in a name."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-@contextmanager
-def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Any]:
-    """A function that appends predictions to a file; where there is none it is empty."""
-    import pyarrow as pa
-    from pyarrow import csv, ipc, parquet
-
-    fields = pa.schema(schema.columns)
-    with open(path, "wb") as file:
-        if kind == "csv":
-            plain = len(schema.columns) == 1
-            if plain:
-                file.write(f"{COLUMN}\n".encode())
-            writer = csv.CSVWriter(
-                file, fields, write_options=csv.WriteOptions(include_header=not plain)
-            )
-        else:
-            writer = (parquet.ParquetWriter if kind == "parquet" else ipc.new_file)(file, fields)
-        with writer:
-            yield lambda said: writer.write_batch(pa.record_batch(schema.made(said), schema=fields))
+def _count_strangers(predictor: Predictor, X: np.ndarray, done: Done) -> None:
+    """Values that the fit saw nothing like."""
+    beyond, unseen = predictor.beyond(X), predictor.unseen(X)
+    done.n_strange += int((beyond | unseen).any(axis=1).sum())
+    for counts, strange in ((done.beyond, beyond), (done.unseen, unseen)):
+        for name, n in zip(predictor.columns, strange.sum(axis=0).tolist(), strict=True):
+            if n:
+                counts[name] += n

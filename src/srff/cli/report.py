@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from srff.cli.errors import Refusal, WrongUse, plain_errors
-from srff.cli.options import Debug, Force, Json
+from srff.cli.options import (
+    CsvForm,
+    Debug,
+    Decimal,
+    Encoding,
+    Force,
+    Json,
+    MissingTexts,
+    Sep,
+)
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that srff fit wrote.")]
 Html = Annotated[
@@ -33,6 +42,10 @@ def report(
     html: Html = None,
     data: Data = None,
     target: Targets = None,
+    decimal: Decimal = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    na: MissingTexts = None,
     force: Force = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -60,13 +73,15 @@ def report(
         given = loaded(model)
         if not hasattr(given, "report") and (html is not None or data is not None):
             raise Refusal(f"{model}: there is no page for a {type(given).__name__}.")
+        from srff.inspect.evaluate import assess
+
         X = y = None
         found = summary(given)
         if data is not None:
             from srff.cli.rows import judged_rows
-            from srff.inspect.evaluate import assess
 
-            X, y = judged_rows(given, data, target or [])
+            form = CsvForm(decimal, sep, encoding, tuple(na or ()))
+            X, y = judged_rows(given, data, target or [], form)
             found |= judged(found["selected"], assess(given, X, y))
         if html is not None:
             given.report(html, X, y, overwrite=force)

@@ -10,8 +10,9 @@ import numpy as np
 
 from srff._utils.text import shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, say
+from srff.cli.options import CsvForm
 from srff.data.encoding.columns import Category
-from srff.data.encoding.frames import coded
+from srff.data.encoding.frames import UNSEEN, coded
 from srff.data.encoding.level_means import level_rows
 from srff.data.encoding.table_columns import CATEGORY
 from srff.data.sources.batches import gaps_of, matrix
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20_000
 """Rows of a table that a model is judged on: every second, fourth, ... of more."""
+
+AT_THE_END = 1e-6
+"""What a number may be beyond the range of the fit, by its width: digits of float32 and of text."""
 
 MOST_VALUES = 10**8
 """Rows times inputs."""
@@ -56,6 +60,21 @@ class Predictor:
             elif of.fill is not None:
                 good[:, i] |= np.isnan(X[:, i])
         return good
+
+    def beyond(self, X: np.ndarray) -> np.ndarray:
+        """Which of these numbers are outside all that the fit has seen."""
+        ends = getattr(self.model, "input_range_", None)
+        if ends is None:  # of a file from before there were any
+            return np.zeros(X.shape, dtype=bool)
+        low, high = ends[self.used].T
+        spare = AT_THE_END * (high - low)
+        return (low - X > spare) | (X - high > spare)
+
+    def unseen(self, X: np.ndarray) -> np.ndarray:
+        """Which of these are levels that the fit did not see."""
+        levels = self.model.levels_ or [None] * self.model.n_features_in_
+        of_levels = np.array([levels[k] is not None for k in self.used], dtype=bool)
+        return (X == UNSEEN) & of_levels
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """Predictions of each target, or chances of the classes: (rows, targets or classes)."""
@@ -105,7 +124,7 @@ def input_names(model: Any, table: Table, beside: Sequence[str] = ()) -> list[st
     return own
 
 
-def judged_rows(model: Any, path: str, targets: list[str]) -> tuple[Any, np.ndarray]:
+def judged_rows(model: Any, path: str, targets: list[str], form: CsvForm) -> tuple[Any, np.ndarray]:
     """The inputs of a fit and the targets of a table's rows; zero where the model does not look.
 
     Rows without a target, or with a gap that the model cannot fill, are left out.
@@ -115,7 +134,7 @@ def judged_rows(model: Any, path: str, targets: list[str]) -> tuple[Any, np.ndar
     n_targets = getattr(model, "n_targets_", None) or 1
     if len(targets) != n_targets:
         raise WrongUse(f"--target is given {len(targets)} times; the model has {n_targets}.")
-    with opened(path) as table:
+    with opened(path, form) as table:
         for name in targets:
             if name not in table.names:
                 raise WrongUse(no_such_column("--target", name, table.names))

@@ -123,16 +123,31 @@ def parse_groups(groups: Any, n_features: int, names: Any = None) -> np.ndarray:
     return _numbered(label)
 
 
-def _position(column: Any, n_features: int, known: dict[str, int]) -> int:
+def parse_columns(columns: Any, n_features: int, names: Any = None, what: str = "columns") -> Any:
+    """The positions of some columns, rising: positions, names, or a mask; ``what`` errors say."""
+    if columns is None:
+        return np.zeros(0, dtype=np.intp)
+    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+        raise ValueError(f"{what}={columns!r} must be a list of columns, or a mask of them.")
+    given = list(columns)
+    if given and all(isinstance(each, bool | np.bool_) for each in given):
+        if len(given) != n_features:
+            raise ValueError(f"{what} is a mask of {len(given)}; there are {n_features} columns.")
+        return np.flatnonzero(given)
+    known = {} if names is None else {str(name): k for k, name in enumerate(names)}
+    return np.unique([_position(c, n_features, known, what) for c in given]).astype(np.intp)
+
+
+def _position(column: Any, n_features: int, known: dict[str, int], what: str = "groups") -> int:
     if isinstance(column, Integral) and not isinstance(column, bool):
         k = int(column)
         if not -n_features <= k < n_features:
-            raise ValueError(f"groups has column {k}; there are {n_features} columns.")
+            raise ValueError(f"{what} has column {k}; there are {n_features} columns.")
         return k % n_features
     if isinstance(column, str) and column in known:
         return known[column]
-    what = "there is no column of that name" if known else "the columns have no names"
-    raise ValueError(f"groups has column {column!r}: {what}.")
+    why = "there is no column of that name" if known else "the columns have no names"
+    raise ValueError(f"{what} has column {column!r}: {why}.")
 
 
 def _numbered(labels: Any) -> np.ndarray:

@@ -27,7 +27,7 @@ from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem, ProblemSettings, make_problem
 from srff.data.sources import Source, as_source
 from srff.data.sources.facts import TableFacts
-from srff.estimators.fitted import store_constant, store_model, whole_or_not_at_all
+from srff.estimators.fitted import ranges_of, store_constant, store_model, whole_or_not_at_all
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
 from srff.estimators.validation import check_validation
@@ -130,6 +130,7 @@ collection or None
         # Rows of files have not been checked before.
         loss.check_targets(np.stack([dataset.targets.low, dataset.targets.high]))
         checkpoint.begin(dataset.identity)
+        self.input_range_ = ranges_of(dataset.inputs, self.encoding_, self.n_features_in_)
         settings = ProblemSettings(
             kernel=get_kernel(self.kernel),
             n_components=None if self.n_components == "auto" else self.n_components,

@@ -82,6 +82,8 @@ default="gaussian"
         stands for itself.
     n_features_to_select : int or None, default=None
         Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
+    must_keep : list of names or positions, mask or None, default=None
+        Columns that stay whatever the rows say, with their groups, if they vary.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, beside one another, which rows count by in fitting and validation;
         "balanced" gives every class the same total.
@@ -143,10 +145,8 @@ default="gaussian"
         the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
         ``scale_`` as shares of its sum.
-    alpha_, budget_ : float
-        The values used.
-    sigma_ : float or None
-        The kernel's width that the budget came from, if it did.
+    alpha_, budget_, sigma_ : float
+        The values used, and the kernel's width that the budget came from; None if it did not.
     model_kind_ : str
         "scales", "metric", "low order" (features of one to three directions), "wide" (one of these
         with many more features), "frequencies" (each its own, the mean over several draws), "blend"
@@ -170,6 +170,8 @@ default="gaussian"
         table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
+    input_range_ : ndarray of shape (n_features_in_, 2)
+        The smallest and the largest value of each input of the fit; NaN for categories.
     expected_error_, expected_error_se_ : float
         The log loss to expect on new rows of what the whole procedure ends with, and its standard
         error.  With folds the choice among candidates is made for each by the rows of the others,
@@ -177,10 +179,8 @@ default="gaussian"
         ``validation_error_``.  NaN for ``refine=None``.
     judged_rows_ : float
         The number of rows that it comes from: those of all folds, or of the single hold-out.
-    n_folds_ : int
-        The number of folds; 0 for a single hold-out or none.
-    fold_agreement_ : ndarray of shape (n_features_in_,) or None
-        For each input the share of the folds that chose it; None without folds.
+    n_folds_, fold_agreement_ : int, and ndarray of shape (n_features_in_,) or None
+        The number of folds, and for each input the share that chose it; 0 and None without folds.
     validation_error_ : float
         Log loss of the chosen model on the rows that chose it last, before its last solve: a
         detail of the search; NaN where there were none.
@@ -194,13 +194,11 @@ default="gaussian"
         early.
     objective_ : ndarray
         The objective (of the standardised target) at the start and after each iteration.
-    n_iter_, n_passes_ : int
-        Iterations of the chosen model; passes of the whole fit that read every training row.
-    n_evaluations_ : int
-        Evaluations of an objective by the whole fit: points at which coefficients were solved for.
+    n_iter_, n_passes_, n_evaluations_ : int
+        Iterations of the chosen model; of the whole fit passes that read every training row, and
+        points at which coefficients were solved for.
     effective_passes_ : float
-        Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
-        the training rows.
+        Rows that all passes read, those over samples too, as a multiple of the training rows.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -231,6 +229,7 @@ default="gaussian"
         inputs: str = "auto",
         groups: Any = None,
         n_features_to_select: int | None = None,
+        must_keep: Any = None,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         categories: Any = "auto",
@@ -258,6 +257,7 @@ default="gaussian"
         self.inputs = inputs
         self.groups = groups
         self.n_features_to_select = n_features_to_select
+        self.must_keep = must_keep
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.categories = categories

@@ -11,7 +11,8 @@ import numpy as np
 
 from srff.core.candidate import Candidate, Found
 from srff.core.groups import Groups
-from srff.data.encoding.columns import Encoding
+from srff.data.encoding.columns import Encoding, Number
+from srff.data.moments import Moments
 from srff.data.problem import Problem
 from srff.estimators.last_solve import solved_on_all_rows
 
@@ -98,6 +99,18 @@ def scale_of_inputs(
         return each[of]
     first = np.unique(encoding.source, return_index=True)[1]
     return each[of[first]]
+
+
+def ranges_of(inputs: Moments, encoding: Encoding | None, n_features: int) -> np.ndarray:
+    """The smallest and the largest value of each of the user's columns; NaN for categories."""
+    ends = np.column_stack([inputs.low, inputs.high]).astype(np.float64)
+    if encoding is None:
+        return ends
+    out = np.full((n_features, 2), np.nan)
+    first = np.unique(encoding.source, return_index=True)[1]
+    numbers = [k for k, column in enumerate(encoding.columns) if isinstance(column, Number)]
+    out[numbers] = ends[first[numbers]]
+    return out
 
 
 def _store_coefficients(model: Any, problem: Problem, a: np.ndarray, c: np.ndarray) -> None:

@@ -73,6 +73,8 @@ default="gaussian"
         stands for itself.
     n_features_to_select : int or None, default=None
         Keep so many variables (or groups), if as many vary; None leaves it to ``keep``.
+    must_keep : list of names or positions, mask or None, default=None
+        Columns that stay whatever the rows say, with their groups, if they vary.
     target_weights : {"variance", "equal"} or array of shape (n_targets,), default="variance"
         How several targets count in the loss: by their variance, as they stand in their units;
         each the same; or by numbers times the same.
@@ -161,6 +163,8 @@ default="gaussian"
         table of numbers.
     center_, spread_ : ndarrays of shape (n_features_in_,)
         The standardisation of the inputs, or of the columns of the encoded table.
+    input_range_ : ndarray of shape (n_features_in_, 2)
+        The smallest and the largest value of each input in the rows of the fit; NaN for categories.
     expected_error_, expected_error_se_ : float
         The error to expect on new rows of what the whole procedure ends with (root mean squared
         error, or the mean of another loss), and its standard error.  With folds the choice among
@@ -228,6 +232,7 @@ default="gaussian"
         loss: Any = "squared",
         groups: Any = None,
         n_features_to_select: int | None = None,
+        must_keep: Any = None,
         target_weights: Any = "variance",
         categorical_features: Any = "from_dtype",
         categories: Any = "auto",
@@ -256,6 +261,7 @@ default="gaussian"
         self.loss = loss
         self.groups = groups
         self.n_features_to_select = n_features_to_select
+        self.must_keep = must_keep
         self.target_weights = target_weights
         self.categorical_features = categorical_features
         self.categories = categories

@@ -50,7 +50,7 @@ default="gaussian"
         The common scale, for standardised inputs; zero for columns that do not vary.
     alpha_, budget_, sigma_, coefficients_, intercept_
         As in :class:`SRFFRegressor`.
-    frequencies_, offsets_, center_, spread_, path_
+    frequencies_, offsets_, center_, spread_, input_range_, path_
         As there.
 
     Examples

@@ -16,7 +16,7 @@ from srff._utils import parameters
 from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
 from srff.core.candidate import Candidate, Found
-from srff.core.groups import parse_groups
+from srff.core.groups import parse_columns, parse_groups
 from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
@@ -78,6 +78,7 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         for name, mask in (
             ("scale_", support),
             ("fold_agreement_", support),
+            ("input_range_", support),
             ("feature_names_in_", support),
             ("center_", kept),
             ("spread_", kept),
@@ -89,6 +90,11 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         if self.groups is not None:
             names = getattr(self, "feature_names_in_", None)
             model.groups = parse_groups(self.groups, support.size, names)[support]
+        if self.must_keep is not None:
+            names = getattr(self, "feature_names_in_", None)
+            kept_ones = np.zeros(support.size, dtype=bool)
+            kept_ones[parse_columns(self.must_keep, support.size, names, "must_keep")] = True
+            model.must_keep = kept_ones[support].tolist()
         if not (isinstance(self.validation, float | int) or hasattr(self.validation, "split")):
             model.validation = None
         if model.levels_ is not None and not isinstance(self.categorical_features, str | None):
@@ -158,6 +164,10 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
                     "n_features_to_select needs refine='auto', 'metric' or 'frequencies', got "
                     "refine=None."
                 )
+        if self.must_keep is not None and self.refine is None:
+            raise ValueError(
+                "must_keep needs refine='auto', 'metric' or 'frequencies', got refine=None."
+            )
         if self.max_iter is not None:
             parameters.check_integer("max_iter", self.max_iter, 1)
         if self.tol is not None:
@@ -261,6 +271,18 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         candidates = result.candidates(problem)
         return candidates[result.chosen], candidates
 
+    def _forced_groups(self) -> tuple[int, ...]:
+        """The numbers of the groups that ``must_keep`` names a column of."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = parse_columns(self.must_keep, self.n_features_in_, names, "must_keep")
+        groups = np.unique(parse_groups(self.groups, self.n_features_in_, names)[columns])
+        most = self.n_features_to_select
+        if most is not None and groups.size > most:
+            raise ValueError(
+                f"must_keep names {groups.size} variables or groups; n_features_to_select={most}."
+            )
+        return tuple(groups.tolist())
+
     def _request(self, begin_from: Candidate | None) -> Request:
         """What the parameters ask of the default's recipe."""
         config = self._config()
@@ -274,5 +296,6 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
             begin_from=begin_from,
             inputs=self.inputs,
             n_variables=self.n_features_to_select,
+            must_keep=self._forced_groups(),
             keep=self.keep,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -24,16 +25,18 @@ from srff.data.dataset import (
     source_dataset,
 )
 from srff.data.encoding.columns import Encoding
+from srff.data.encoding.doubtful_columns import doubts_as_text, doubts_of, other_order
 from srff.data.encoding.frames import (
     Levels,
     coded,
     has_categories,
     learn_levels,
+    refuse_no_table,
     refuse_others,
 )
 from srff.data.encoding.learning import learn_encoding
 from srff.data.encoding.outcome import Outcome
-from srff.data.encoding.table_columns import column_names
+from srff.data.encoding.table_columns import column_names, without_sparse
 from srff.data.problem import Joint
 from srff.data.sources import Source
 from srff.data.sources.base import refuse_nothing
@@ -67,7 +70,8 @@ class TrainingRows(BaseEstimator):
         limit: float | None,
     ) -> Dataset:
         """Arrays and data frames as rows of numbers."""
-        X, y = given = to_host(X), to_host(y)
+        X, y = given = without_sparse(to_host(X)), to_host(y)
+        refuse_no_table(X, y)
         parameters.check_names(column_names(X))
         self._no_encoding()
         if self.missing == "error" and not has_categories(X, self.categorical_features):
@@ -75,6 +79,16 @@ class TrainingRows(BaseEstimator):
             used, X, Y, weight = self._weighted(X, y, sample_weight)
         else:
             used, X, Y, weight = self._learn_encoding(X, y, sample_weight, rng)
+        if other_order(*given):
+            warnings.warn(
+                "X and y have the same index in another order; rows go by their places. "
+                "y.loc[X.index] brings them together.",
+                UserWarning,
+                stacklevel=4,
+            )
+        doubts = doubts_of(*given, self.levels_)
+        if doubts:
+            warnings.warn(doubts_as_text(doubts), UserWarning, stacklevel=4)
         rows = GivenRows(*given, used, row_groups)
         validation, respects = self._held_out(rows), rows.respects(self._has_classes())
         respects = replace(respects, count=self._row_count(1.0))
@@ -186,7 +200,7 @@ class TrainingRows(BaseEstimator):
 
     def _validate(self, X: Any, *y: Any, **checks: Any) -> Any:
         """scikit-learn's checks; an error says in which column the bad value is."""
-        X, y = to_host(X), tuple(map(to_host, y))
+        X, y = without_sparse(to_host(X)), tuple(map(to_host, y))
         refuse_others(X)
         if y:
             self._refuse_target(y[0])
@@ -246,6 +260,8 @@ class TrainingRows(BaseEstimator):
     def _refuse_target(self, y: Any) -> None:
         """Refuse a target that is none for this estimator, before it is taken for numbers."""
         refuse_times(y, "y")
+        if self._has_classes():
+            parameters.check_labels_are_there(y)
 
     @abstractmethod
     def _check_y(self, X: np.ndarray, y: Any) -> np.ndarray:

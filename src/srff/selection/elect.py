@@ -20,10 +20,11 @@ from srff.selection.starts import first_alphas
 def elected(folds: Folds, panels: list[Panel], chosen: Panel) -> list[Candidate]:
     """The chosen panel with one set of variables, as many as it has: a candidate for each fold.
 
-    The groups that most folds chose; of as many votes those that are needed more.
+    The groups that must be kept and those that most folds chose; of as many votes those that are
+    needed more.
     """
     columns = _columns(folds, chosen)
-    mains = folds if folds[0].averages else folds[:1]
+    mains = folds if folds[0].averages or folds[0].n_forced else folds[:1]
     tasks: list[Callable[[], Candidate]] = []
     for k, search in enumerate(mains):
         own = chosen.each[k]
@@ -38,7 +39,8 @@ def elected(folds: Folds, panels: list[Panel], chosen: Panel) -> list[Candidate]
 def _columns(folds: Folds, chosen: Panel) -> np.ndarray:
     """The columns of the elected groups."""
     groups, size = folds[0].groups, size_of(folds, chosen)
-    if len(folds) == 1:
+    forced = folds[0].forced
+    if len(folds) == 1 and not forced.size:
         return chosen.each[0].columns
     votes: dict[int, float] = {}
     member: dict[int, np.ndarray] = {}
@@ -54,6 +56,12 @@ def _columns(folds: Folds, chosen: Panel) -> np.ndarray:
             # The share of a vote orders those of as many votes.
             votes[group] = votes.get(group, 0.0) + 1 + (1 + place) / (len(folds) * (size + 1))
     best = sorted(votes, key=lambda group: (-votes[group], group))[:size]
+    if forced.size:
+        stay = dict.fromkeys(groups.of[forced].tolist())
+        member |= {group: forced[groups.of[forced] == group] for group in stay}
+        best = list(dict.fromkeys([*stay, *best]))
+        asked = folds[0].request.n_variables
+        best = best if asked is None else best[: max(asked, len(stay))]
     return np.sort(np.concatenate([member[group] for group in best]))
 
 
@@ -62,14 +70,15 @@ def _on_columns(search: Search, known: list[Candidate], columns: np.ndarray) -> 
 
     Where none has them all, one that begins anew.
     """
-    own = [c for c in known if np.isin(columns, c.columns).all()]
+    own = [c for c in known if np.isin(columns, c.columns).all() and search.keeps(c)]
     if not own:
         return _begun(search, columns)
     nearest = min(own, key=lambda c: c.columns.size)
     if nearest.columns.size == columns.size:
         return nearest
     start = without(nearest, np.flatnonzero(np.isin(nearest.columns, columns)))
-    return continue_from(search, start, nearest, search.config.next_alphas)
+    made = continue_from(search, start, nearest, search.config.next_alphas)
+    return made if search.keeps(made) else _begun(search, columns)
 
 
 def _begun(search: Search, columns: np.ndarray) -> Candidate:

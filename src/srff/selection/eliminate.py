@@ -109,8 +109,8 @@ def importance(search: Search, candidate: Candidate) -> np.ndarray:
     First come those whose shuffling clearly raises the loss, by its rise: they may act slowly, with
     small frequencies.  Then the others, by their strength, how fast the model varies along them:
     where it is large, they may act in interactions of a high order that no single shuffle shows
-    yet.  Rows are those that are held out; with folds, those that the model has learned from, since
-    a fold's own rows judge what is left in the end.
+    yet.  What must be kept comes before all.  Rows are those that are held out; with folds, those
+    that the model has learned from, since a fold's own rows judge what is left in the end.
     """
     parts = search.groups.among(candidate.columns)
     strength = candidate.strength()
@@ -121,6 +121,8 @@ def importance(search: Search, candidate: Candidate) -> np.ndarray:
         risen, error = rows.permutation_loss(candidate.loss, candidate.expansion(), parts)
         clear = risen > search.config.clear_rise * error
         score[clear] = 1 + risen[clear]
+    first = np.array([candidate.columns[part[0]] for part in parts], dtype=np.intp)
+    score[np.isin(first, search.forced)] = np.inf
     return score
 
 

@@ -72,6 +72,7 @@ def last_models(search: Search, chosen: Candidate, error: float) -> list[Candida
         search.log.stage("last model", 2, parts)
         around = best_of([*learned["metric"], *learned["low order"]])
         candidates += free_frequencies(search, around, tail, candidates)
+    candidates = [c for c in candidates if search.keeps(c)] or candidates
     candidates.append(blend(search, candidates))
     return candidates
 
@@ -170,7 +171,7 @@ def _enough_rows(search: Search) -> bool:
 def _own_kind(search: Search, chosen: Candidate) -> list[Candidate]:
     """The chosen model's own kind, learned with all features."""
     point: Frequencies
-    if isinstance(chosen.point, LowOrder):
+    if isinstance(chosen.point, LowOrder) and not search.n_forced:
         kind, point = "low order", low_order_around(search, chosen)
     else:
         kind, point = "metric", Metric(square_metric(chosen), *draw(search, chosen.columns.size))

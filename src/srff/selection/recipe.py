@@ -64,17 +64,24 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         panels += [best_panel(at) for at in lines]
         untouched = untouched.of(folds, [panel for at in lines for panel in at])
 
-    judge = Judge(folds)
+    judge, among = Judge(folds), panels
     if request.n_variables is None:
         chosen = fewest_variables(folds, judge, panels)
         if chosen is not None and not more_than_chance(folds, untouched, chosen):
             chosen = None
     else:
         chosen = best_of_size(folds, panels)
+        among = [panel for panel in panels if size_of(folds, panel) == size_of(folds, chosen)]
     if chosen is None:
-        return _nothing_found(folds, judge, log)
+        if not folds[0].n_forced:
+            return _nothing_found(folds, judge, log)
+        chosen = panel_of(folds, [nothing(search) for search in folds])
 
     on_one_set = elected(folds, panels, chosen)
+    found = chosen
+    if folds[0].n_forced:  # other columns than those of any panel
+        chosen = panel_of(folds, on_one_set)
+        among = [chosen]
     if folds[0].averages:
         best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
         gain = gain_of_folds(folds, judge.with_own_loss(chosen), last)
@@ -87,9 +94,9 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         best,
         log.candidates,
         log.n_evaluations,
-        expected_of(judge, panels, chosen, gain),
+        expected_of(judge, among, chosen, gain),
         judged_rows(folds),
-        agreement(folds, chosen),
+        agreement(folds, found),
     )
 
 
@@ -205,7 +212,7 @@ def thin(folds: Folds, judge: Judge, panels: list[Panel]) -> Panel:
     if folds[0].keep_level >= config.keep_most:
         return current  # what is rather missed than not: one by one that would fit the rows
     while 1 < (size := size_of(folds, current)) <= config.thinned:
-        for weak in range(min(config.thinning_tries, size)):
+        for weak in range(min(config.thinning_tries, size - folds[0].n_forced)):
             each = in_each(folds, current, partial(_less_one, size=size, weak=weak))
             smaller = run([Line(folds, tuple(each))])[0].best
             panels.append(smaller)
@@ -234,7 +241,13 @@ def best_of_size(folds: Folds, panels: list[Panel]) -> Panel:
     """The best panel of the size that was asked for."""
     # Scales that were given to begin from may be fewer.
     reached = min(folds[0].fewest, max(size_of(folds, panel) for panel in panels))
-    return best_panel([panel for panel in panels if size_of(folds, panel) == reached])
+    there = [panel for panel in panels if size_of(folds, panel) == reached]
+    whole = [
+        panel
+        for panel in there
+        if all(search.keeps(c) for search, c in zip(folds, panel.each, strict=True))
+    ]
+    return best_panel(whole or there)
 
 
 # How good the model will be, and how sure its variables are.

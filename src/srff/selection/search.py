@@ -62,6 +62,8 @@ class Request:
     """How many groups to keep; None for as few as do not cost accuracy."""
     keep: str = "auto"
     """What "as few" means: "fewest", "best" or "auto"."""
+    must_keep: tuple[int, ...] = ()
+    """Numbers of groups that stay whatever the rows say."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -192,7 +194,24 @@ class Search:
     @property
     def fewest(self) -> int:
         """Groups that are kept at least."""
-        return min(self.request.n_variables or 1, self.groups.count(self.problem.usable))
+        least = max(self.request.n_variables or 1, self.n_forced)
+        return min(least, self.groups.count(self.problem.usable))
+
+    @property
+    def forced(self) -> np.ndarray:
+        """The columns that must be kept, of those that vary."""
+        usable = self.problem.usable
+        return usable[np.isin(self.groups.of[usable], self.request.must_keep)]
+
+    @property
+    def n_forced(self) -> int:
+        """How many groups must be kept."""
+        return self.groups.count(self.forced)
+
+    def keeps(self, candidate: Candidate) -> bool:
+        """Whether the candidate uses all that must be kept."""
+        used = candidate.columns[candidate.scale() > 0] if candidate.columns.size else np.zeros(0)
+        return self.n_forced == np.unique(self.groups.of[np.intersect1d(used, self.forced)]).size
 
     @property
     def keep_level(self) -> float:

@@ -14,7 +14,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from srff._utils.arrays import HOW_TIMES, refuse_times, to_host
-from srff.data.encoding.number_texts import stray_text_error, stray_texts
+from srff.data.encoding.number_texts import (
+    stands_for,
+    stands_for_error,
+    stray_text_error,
+    stray_texts,
+)
 from srff.data.encoding.table_columns import (
     BOOLEAN,
     CATEGORY,
@@ -232,11 +237,15 @@ def _levels_of(column: Column, asked: bool, name: str) -> np.ndarray | None:
 
 
 def _check_texts(own: np.ndarray, values: list[Any], name: str) -> None:
-    """Refuse texts that are numbers but for a few."""
+    """Refuse texts that are numbers but for a few, or were written for numbers or dates."""
     strays = stray_texts(values, np.bincount(own[own >= 0], minlength=len(values)))
     if strays is not None:
         row = int(np.flatnonzero(np.append(strays, False)[own])[0])
         raise stray_text_error(name, f"row {row}", values[own[row]])
+    meant = stands_for([values[k] for k in np.unique(own[own >= 0])])
+    if meant is not None:
+        row = int(np.flatnonzero(own == values.index(meant[1]))[0])
+        raise stands_for_error(name, f" in row {row}", *meant)
 
 
 def _codes(column: Column, levels: np.ndarray, name: str) -> np.ndarray:
@@ -268,6 +277,29 @@ def as_numbers(column: Column, name: str) -> np.ndarray:
                 f"In {name}, row {row}, there is {value!r}; numbers are accepted, as in the fit."
             )
     return np.array([np.nan if v is None else float(v) for v in [*plain, None]])[own]
+
+
+def refuse_no_table(X: Any, y: Any) -> None:
+    """Refuse what looks like a table and is none yet, with how it becomes one."""
+    if issparse(X):  # one of SciPy's kinds is a dict
+        return
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which is not read yet; X.collect() is a table.")
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if isinstance(X, dict) or isinstance(first, dict):
+        what = "a dict" if isinstance(X, dict) else "a list of dicts"
+        raise TypeError(f"X is {what}; pandas.DataFrame(X) makes a table of it.")
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise TypeError("X is a structured array; pandas.DataFrame(X) makes a table of it.")
+    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: X holds {X.dtype}.")
+    if is_frame(X) and isinstance(y, str):
+        raise TypeError(
+            f"y={y!r} must be the values of the target, such as X[{y!r}], and X the other columns; "
+            "a name is for files and Dask."
+        )
+    if is_frame(X) and not X.shape[1]:
+        raise ValueError("X has no columns; at least one is needed.")
 
 
 def refuse_others(X: Any, what: str = "X") -> None:

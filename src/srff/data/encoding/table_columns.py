@@ -59,6 +59,20 @@ def _library(X: Any) -> str | None:
     return None
 
 
+def without_sparse(X: Any) -> Any:
+    """A pandas frame with its sparse columns made dense; anything else as it is."""
+    if _library(X) != "pandas":
+        return X
+    import pandas as pd
+
+    sparse = [isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes]
+    if not any(sparse):
+        return X
+    columns = [X.iloc[:, k] for k in range(X.shape[1])]
+    dense = [c.sparse.to_dense() if s else c for c, s in zip(columns, sparse, strict=True)]
+    return pd.concat(dense, axis=1).set_axis(X.columns, axis=1)
+
+
 def columns_of(X: Any, wanted: Sequence[int] | None = None) -> list[Column]:
     """The columns of a frame or of an array of two dimensions, all or some."""
     library = _library(X)
@@ -175,6 +189,8 @@ class PolarsColumn:
         dtype = self.series.dtype
         if dtype == pl.Boolean:
             return BOOLEAN
+        if dtype == pl.Object and (odd := odd_object(self.series)) is not None:
+            return f"objects of type {type(odd).__name__}"
         if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Object):
             return CATEGORY
         return NUMBER if dtype.is_numeric() or dtype == pl.Null else str(dtype)

@@ -7,6 +7,7 @@ from typing import Any
 from srff.data.sources.arrays import ArraySource
 from srff.data.sources.base import Source
 from srff.data.sources.blocks import BlockSource
+from srff.data.sources.csv_dialect import CsvFiles
 from srff.data.sources.dask import DaskSource, is_dask, is_names
 from srff.data.sources.tables import TableSource
 
@@ -26,7 +27,7 @@ def as_source(X: Any, y: Any, sample_weight: Any = None, row_groups: Any = None)
         return X
     if is_dask(X):
         return DaskSource(X, y, sample_weight, row_groups)
-    if isinstance(X, str | os.PathLike) or (
+    if isinstance(X, str | os.PathLike | CsvFiles) or (
         isinstance(X, list | tuple) and X and all(isinstance(p, str | os.PathLike) for p in X)
     ):
         if not isinstance(y, str) and not is_names(y):

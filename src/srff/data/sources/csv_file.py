@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,17 +9,15 @@ from srff._utils.text import shown
 from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
+from srff.data.sources.csv_dialect import CsvFiles, decimal_comma, dialect_of
 from srff.data.sources.table_file import (
+    NOT_UTF8,
     FilePiece,
     TableError,
     TableFile,
     TextAmongNumbers,
     readable,
 )
-
-DELIMITERS = ",;\t|"
-FIRST_BYTES = 2**16
-"""Bytes of a file that tell its delimiter, if its first line is not longer."""
 
 BLOCK_BYTES, MOST_BLOCK_BYTES = 2**20, 2**30
 """Bytes that are parsed at a time, and the most of them: a first line must be a fourth at most."""
@@ -31,25 +28,58 @@ class CsvFile(TableFile):
 
     Text that is empty or NA is missing.  pyarrow takes a column's type from the first rows: whole
     numbers there may be followed by a fraction, a column without values there may have some, and
-    both are read as floats.
+    both are read as floats.  ``asked`` says how the file is written, and whatever it leaves open is
+    guessed: see :mod:`srff.data.sources.csv_dialect`.
     """
 
-    def __init__(self, path: str, label: str) -> None:
+    def __init__(self, path: str, label: str, asked: CsvFiles | None = None) -> None:
+        super().__init__(path, label)
+        self._asked = CsvFiles(path) if asked is None else asked
+        with readable(label, "csv"):
+            self._dialect = dialect_of(path, self._asked)
+            self.guesses = list(self._dialect.guesses)
+            # pyarrow calls a file empty whose names do not fit a block, and rows may be longer.
+            length = self._dialect.first_line
+            self._block = max(BLOCK_BYTES, 4 * length)
+            if self._block > MOST_BLOCK_BYTES:
+                raise TableError(f"{label}: its first line has {length:,} bytes or more.")
+            self._decimal = self._asked.decimal or "."
+            schema, first = self._first_rows()
+            if self._has_decimal_commas(schema, first):
+                self._decimal = ","
+                schema, first = self._first_rows()
+        self.is_empty = first is None
+        self._note_types(schema, first)
+        self.leading_zeros = {} if first is None else self._leading_zeros(schema)
+        self._note_unfit()
+
+    def _first_rows(self) -> tuple[Any, Any]:
+        """The columns as pyarrow takes them, and the first rows; None if there are none."""
+        self.names = []
+        reader = self._opened(None, {})
+        self.names = list(reader.schema.names)
+        return reader.schema, next(reader, None)
+
+    def _has_decimal_commas(self, schema: Any, first: Any) -> bool:
+        """Whether numbers have a decimal comma, if nothing was said and none has a point."""
         import pyarrow as pa
 
-        super().__init__(path, label)
-        with readable(label, "csv"):
-            line = _first_line(path)
-            self._delimiter = _delimiter(line.decode("utf-8", "replace"))
-            # pyarrow calls a file empty whose names do not fit a block, and rows may be longer.
-            self._block = max(BLOCK_BYTES, 4 * len(line))
-            if self._block > MOST_BLOCK_BYTES:
-                raise TableError(f"{label}: its first line has {len(line):,} bytes or more.")
-            reader = self._opened(None, {})
-            self.names = list(reader.schema.names)
-            first: Any = next(reader, None)
-        self.is_empty = first is None
-        for position, column in enumerate(reader.schema):
+        if self._asked.decimal is not None or first is None or pa.float64() in schema.types:
+            return False
+        texts = [
+            (field.name, first.column(position))
+            for position, field in enumerate(schema)
+            if pa.types.is_string(field.type)
+        ]
+        guess = decimal_comma(texts, self._dialect.delimiter)
+        if guess is not None:
+            self.guesses.append(guess)
+        return guess is not None
+
+    def _note_types(self, schema: Any, first: Any) -> None:
+        import pyarrow as pa
+
+        for position, column in enumerate(schema):
             t = pa.types
             if any(is_(column.type) for is_ in (t.is_integer, t.is_floating, t.is_null)):
                 self.types[column.name] = pa.float64()
@@ -57,7 +87,23 @@ class CsvFile(TableFile):
                 self.types[column.name] = column.type
                 if self.kind(column.name) == CATEGORY:
                     self.examples[column.name] = _example(first.column(position))
-        self._note_unfit()
+
+    def _leading_zeros(self, schema: Any) -> dict[str, str]:
+        """Columns of whole numbers, some of them with zeros before them, each with one such."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        whole = [field.name for field in schema if pa.types.is_integer(field.type)]
+        whole = [name for name in whole if self.names.count(name) == 1]
+        if not whole:
+            return {}
+        rows = next(self._opened(whole, dict.fromkeys(whole, pa.string())), None)
+        found = {}
+        for name, column in zip(whole, () if rows is None else rows.columns, strict=False):
+            odd = column.filter(pc.match_substring_regex(column, r"^\s*[-+]?0\d"))
+            if len(odd):
+                found[name] = odd[0].as_py()
+        return found
 
     def read_as_text(self, names: list[str]) -> None:
         """Take columns for text, though their first rows look like numbers."""
@@ -66,6 +112,12 @@ class CsvFile(TableFile):
         for name in names:
             if name in self.types and name not in self.unfit:
                 self.types[name] = pa.string()
+
+    def as_written(self, names: list[str]) -> None:
+        """Take columns for text, dates and all."""
+        import pyarrow as pa
+
+        self.types |= {name: pa.string() for name in names if name in self.types}
 
     def _pieces(self) -> list[FilePiece]:
         return [FilePiece(self.label, "csv", self._rows)]
@@ -79,6 +131,8 @@ class CsvFile(TableFile):
                 for start in range(0, batch.num_rows, CHUNK_ROWS):
                     yield batch.slice(start, CHUNK_ROWS)
         except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                raise TableError(f"{self.label}: {NOT_UTF8}") from None
             raise self._text_among_numbers(types) or error from None
 
     def _text_among_numbers(self, types: dict[str, Any]) -> TextAmongNumbers | None:
@@ -91,7 +145,7 @@ class CsvFile(TableFile):
             for batch in self._opened(suspects, as_text, check_utf8=False) if suspects else ():
                 for name in suspects:
                     values = batch.column(batch.schema.get_field_index(name)).drop_null()
-                    row = _first_other(values, types[name])
+                    row = _first_other(values, types[name], self._decimal)
                     if row is not None:
                         value = values[row].as_buffer().to_pybytes().decode("utf-8", "replace")
                         return TextAmongNumbers(self.label, name, value)
@@ -107,10 +161,15 @@ class CsvFile(TableFile):
 
         return csv.open_csv(
             pa.input_stream(self.path),
-            read_options=csv.ReadOptions(use_threads=False, block_size=self._block),
+            read_options=csv.ReadOptions(
+                use_threads=False,
+                block_size=self._block,
+                encoding=self._dialect.encoding,
+                skip_rows=self._dialect.skip,
+            ),
             # An empty line is a missing value where there is only one column.
             parse_options=csv.ParseOptions(
-                delimiter=self._delimiter,
+                delimiter=self._dialect.delimiter,
                 newlines_in_values=True,
                 ignore_empty_lines=len(self.names) != 1,
             ),
@@ -118,29 +177,11 @@ class CsvFile(TableFile):
                 column_types=types,
                 include_columns=columns,
                 strings_can_be_null=True,
+                null_values=[*csv.ConvertOptions().null_values, *self._asked.missing],
+                decimal_point=self._decimal,
                 check_utf8=check_utf8,
             ),
         )
-
-
-def _first_line(path: str) -> bytes:
-    """The start of a file to the end of its first line, unless that is far too long."""
-    import pyarrow as pa
-
-    start = b""
-    with pa.input_stream(path) as stream:
-        while b"\n" not in start and 4 * len(start) <= MOST_BLOCK_BYTES:
-            more = stream.read(max(FIRST_BYTES, len(start)))
-            if not more:
-                break
-            start += more
-    return start.partition(b"\n")[0]
-
-
-def _delimiter(line: str) -> str:
-    """What parts the names in the first line."""
-    line = re.sub(r'"[^"]*"', "", line.splitlines()[0] if line.strip() else "")
-    return max(DELIMITERS, key=line.count)
 
 
 def _example(column: Any) -> str:
@@ -149,21 +190,21 @@ def _example(column: Any) -> str:
     return shown(next((text for text in texts if not is_number(text)), texts[0] if texts else ""))
 
 
-def _first_other(texts: Any, dtype: Any) -> int | None:
+def _first_other(texts: Any, dtype: Any, decimal: str) -> int | None:
     """The row of the first text that pyarrow does not read as a value of this type."""
     low, high = 0, len(texts)
-    if _are_all(texts, dtype):
+    if _are_all(texts, dtype, decimal):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _are_all(texts[low:middle], dtype):
+        if _are_all(texts[low:middle], dtype, decimal):
             low = middle
         else:
             high = middle
     return low
 
 
-def _are_all(texts: Any, dtype: Any) -> bool:
+def _are_all(texts: Any, dtype: Any, decimal: str) -> bool:
     """Whether all texts are values of a type, to pyarrow's reader of csv."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -174,6 +215,9 @@ def _are_all(texts: Any, dtype: Any) -> bool:
         options = csv.ConvertOptions()
         known = pa.array([*options.true_values, *options.false_values])
         return bool(pc.all(pc.is_in(texts, known)).as_py())
+    if decimal == ",":
+        texts = pc.replace_substring(texts, ".", "no point")
+        texts = pc.replace_substring(texts, ",", ".")
     try:
         texts.cast(dtype)
     except pa.ArrowInvalid:

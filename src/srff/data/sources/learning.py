@@ -17,7 +17,12 @@ from srff._utils import parameters
 from srff.data.encoding.frames import categorical_mask, ordered_levels
 from srff.data.encoding.learning import median
 from srff.data.encoding.level_means import LevelSums
-from srff.data.encoding.number_texts import stray_text_error, stray_texts
+from srff.data.encoding.number_texts import (
+    stands_for,
+    stands_for_error,
+    stray_text_error,
+    stray_texts,
+)
 from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Source
 from srff.data.sources.facts import TableFacts
@@ -130,6 +135,9 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
         word = found.words[j]
         if word is not None and stray_texts(values, found.sums[j].weight[:-1]) is not None:
             raise stray_text_error(wanted.label(i), word.where, word.value)
+        meant = None if word is None else stands_for(values)
+        if meant is not None:
+            raise stands_for_error(wanted.label(i), "", *meant)
         if known is None:
             known = levels[k] = ordered_levels(values, wanted.label(i))
         rows = {level: row for row, level in enumerate(known.tolist())}

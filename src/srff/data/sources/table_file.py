@@ -18,6 +18,12 @@ BUFFER_BYTES = 2**16
 """Bytes of a column of a Parquet file that are read at a time."""
 
 
+NOT_UTF8 = (
+    "the text is not in the encoding that its start looks like; name the encoding, such as cp1252 "
+    "or utf-16 (--encoding; srff.CsvFiles in Python)."
+)
+
+
 class TableError(ValueError):
     """A file that cannot be read as a table."""
 
@@ -40,7 +46,7 @@ def readable(label: str, kind: str) -> Iterator[None]:
     except TableError:
         raise
     except UnicodeDecodeError:
-        raise TableError(f"{label}: the names of the columns are not UTF-8 text.") from None
+        raise TableError(f"{label}: {NOT_UTF8}") from None
     except pa.ArrowMemoryError:
         what = f"{label}: cannot be read as {kind}: it asks for too much memory."
         raise TableError(what) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from srff._utils.text import listed, shown
 from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
 from srff.data.sources.base import Chunk, Source, UncodedRows
 from srff.data.sources.batches import Batches, complete_rows, matrix, numbers, plain_values
+from srff.data.sources.csv_dialect import CsvFiles, Guess
 from srff.data.sources.csv_file import CsvFile
 from srff.data.sources.files import expanded, file_format, file_state
 from srff.data.sources.table_file import (
@@ -28,19 +30,23 @@ _PLURAL = {NUMBER: "numbers", BOOLEAN: "true and false", CATEGORY: "text"}
 
 
 def open_table(paths: Any, label: str | None = None) -> Table:
-    """The table of a path, a folder, a pattern or a list of such; ``label`` as errors call it."""
+    """The table of a path, a folder, a pattern, a list of such, or of :class:`CsvFiles`.
+
+    ``label`` is what errors call it.
+    """
+    asked = paths if isinstance(paths, CsvFiles) else CsvFiles(paths)
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError("Reading tables needs pyarrow: pip install 'srff[data]'.") from None
-    return Table([_open_file(path, label or path) for path in expanded(paths)])
+    return Table([_open_file(path, label or path, asked) for path in expanded(asked.paths)])
 
 
-def _open_file(path: str, label: str) -> TableFile:
+def _open_file(path: str, label: str, asked: CsvFiles) -> TableFile:
     if file_state(path)[0] == 0:
         raise TableError(f"{label}: the file is empty.")
     kind = file_format(path)
-    return CsvFile(path, label) if kind == "csv" else TypedFile(path, label, kind)
+    return CsvFile(path, label, asked) if kind == "csv" else TypedFile(path, label, kind)
 
 
 class Table:
@@ -60,6 +66,12 @@ class Table:
         """The number of rows, where the files tell it."""
         counts = [file.n_rows for file in self.files]
         return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
+    def guesses(self) -> list[Guess]:
+        """What was guessed of text files and may be wrong, each once."""
+        own = {g.option: g for f in reversed(self.files) for g in getattr(f, "guesses", ())}
+        return list(own.values())
 
     def unfit(self, name: str) -> str | None:
         """Why a column's values are neither numbers nor categories; None if they are."""
@@ -87,6 +99,12 @@ class Table:
         for file in self.files:
             if isinstance(file, CsvFile):
                 file.read_as_text(names)
+
+    def as_written(self, names: list[str]) -> None:
+        """Take columns of text files for text whatever they hold: to be copied, not read."""
+        for file in self.files:
+            if isinstance(file, CsvFile):
+                file.as_written(names)
 
     def example(self, name: str) -> str:
         """What a column holds, in words."""
@@ -138,7 +156,7 @@ class TableSource(Source):
     ) -> None:
         import pyarrow as pa
 
-        table = self._table = paths if isinstance(paths, Table) else open_table(paths)
+        table = self._table = paths if isinstance(paths, Table) else _opened(paths)
         self._targets = (target,) if isinstance(target, str) else tuple(target)
         self._weight, self._complete, self.weighted = weight, complete, weight is not None
         self._groups, self.grouped = row_groups, row_groups is not None
@@ -227,6 +245,19 @@ class TableSource(Source):
             rows.n_rows for piece in self.uncoded_pieces() for rows in piece.uncoded(none)
         )
         return self.n_rows
+
+
+def _opened(paths: Any) -> Table:
+    """A table of files, with a warning of what was guessed of them."""
+    table = open_table(paths)
+    for guess in table.guesses:
+        warnings.warn(
+            f"{table.label}: {guess.text}; srff.CsvFiles(path, {guess.option}={guess.other!r}) if "
+            "that is wrong.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return table
 
 
 def _held(file: TableFile, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
-from srff.core.groups import parse_groups
+from srff.core.groups import parse_columns, parse_groups
 from srff.data.encoding.columns import Category, Encoding
 from srff.data.encoding.frames import categorical_mask
 from srff.data.engines import BlockPlan, parse_memory
@@ -53,9 +53,10 @@ LATER = {
     "judged_rows_": float("nan"),
     "n_folds_": 0,
     "fold_agreement_": None,
+    "input_range_": None,
 }
-"""Attributes that files lack of formats before 3, and, from the second on, before 4; what stands
-for them."""
+"""Attributes that files lack of formats before 3, from the second on before 4, and the last before
+6; what stands for them."""
 
 OPTIONAL = {
     "feature_names_in_": "feature_names_in_.lengths",
@@ -63,7 +64,7 @@ OPTIONAL = {
 }
 """What a fitted model may lack, and a tensor that tells whether it does."""
 
-EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_"}
+EARLY = {"n_features_in_", "levels_", "encoding_", "n_targets_", "classes_", "input_range_"}
 """What a fit that failed leaves."""
 
 STORED_AS = {"coefficients_": "coef_"}
@@ -167,6 +168,9 @@ def _check_together(model: Any) -> None:
     _check_labels(model)
     if (model.fold_agreement_ is None) != (model.n_folds_ == 0):
         raise Refused("n_folds_ does not fit fold_agreement_")
+    ends = model.input_range_
+    if ends is not None and (ends.shape[1] != 2 or (ends[:, 0] > ends[:, -1]).any()):
+        raise Refused("input_range_ is no pair of rising ends for each column")
     inputs = model.input_map_
     if isinstance(inputs, Standardise) and not (
         np.array_equal(inputs.center, model.center_[columns])
@@ -204,6 +208,7 @@ def _check_labels(model: Any) -> None:
     try:
         parse_groups(getattr(model, "groups", None), size, names)
         named = categorical_mask(categorical, size, names)
+        parse_columns(getattr(model, "must_keep", None), size, names, "must_keep")
     except ValueError as error:
         raise Refused(str(error).removesuffix(".")) from None
     for k in np.flatnonzero(named):
@@ -260,6 +265,7 @@ _RESULTS: dict[str, Kind] = {
     "center_": Floats((ENCODED,)),
     "spread_": Floats((ENCODED,), low=SMALL),
     "scale_": Floats(COLUMNS, low=0.0),
+    "input_range_": OrNone(Floats((*COLUMNS, "ends"), any_float=True)),
     "columns_": Integers(("columns in use",), below=ENCODED),
     "frequencies_": Floats(("columns in use", "components"), -FEATURE, FEATURE),
     "offsets_": Floats(("components",), -FEATURE, FEATURE),

@@ -30,8 +30,8 @@ LEFT_OUT = (
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine
 it is on: a file from elsewhere must not say where a fit is to write."""
 
-LATER = {"effort": "auto", "keep": "fewest"}
-"""Parameters that files of formats before 3 and 4 lack, and the values that they stand for."""
+LATER = {"effort": "auto", "keep": "fewest", "must_keep": None}
+"""Parameters that files of formats before 3, 4 and 6 lack, and the values that they stand for."""
 
 CODE = ("kernel", "loss", "categories")
 """Those of them that the user is told of."""
@@ -131,7 +131,7 @@ def _plain(name: str, value: Any) -> Any:
     if name in ("groups", "class_weight") and isinstance(value, Mapping):
         keys = [_scalar(name, key) for key in value]
         return {"keys": keys, "values": [_listed(name, each) for each in value.values()]}
-    if name in ("groups", "target_weights", "categorical_features"):
+    if name in ("groups", "target_weights", "categorical_features", "must_keep"):
         return _listed(name, value)
     return _scalar(name, value)
 
@@ -322,6 +322,7 @@ CHECKS: dict[str, Check] = {
     "loss": _choice(*LOSSES),
     "groups": _or(None, _among(_are_groups)),
     "n_features_to_select": _or(None, _integer(1)),
+    "must_keep": _or(None, _among(lambda v: isinstance(v, list) and _are_categorical(v))),
     "class_weight": _or(None, _or("balanced", _among(_are_class_weights))),
     "target_weights": _or("variance", _or("equal", _check_target_weights)),
     "categorical_features": _among(_are_categorical),
