@@ -641,18 +641,18 @@ def test_a_huge_file_is_refused_by_its_header_alone(content, tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize(("other", "needed"), [("6", "9.9 or newer"), ("1", "9.9 to be read")])
+@pytest.mark.parametrize(("other", "needed"), [("7", "9.9 or newer"), ("1", "9.9 to be read")])
 def test_another_format_says_what_it_needs(other, needed, content, refused):
     data = content("rff")
     length = int.from_bytes(data[:8], "little")
     header = data[8 : 8 + length].replace(
-        b'"srff_format":"5"', b'"srff_format":"%s"' % other.encode()
+        b'"srff_format":"6"', b'"srff_format":"%s"' % other.encode()
     )
     header = header.replace(
         b'"srff_version":"%s"' % srff.__version__.encode(), b'"srff_version":"9.9"'
     )
     message = refused(len(header).to_bytes(8, "little") + header + data[8 + length :])
-    assert f"in format {other}, and srff {srff.__version__} reads formats 2 to 5" in message
+    assert f"in format {other}, and srff {srff.__version__} reads formats 2 to 6" in message
     assert f"it needs srff {needed}" in message
 
 

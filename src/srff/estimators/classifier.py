@@ -142,7 +142,11 @@ default="gaussian"
         model has scales; else the root mean square of the variable's frequencies, each counted by
         the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        ``scale_`` as shares of its sum.
+        ``importances_`` as shares of their sum; ``scale_`` as shares where those are None.
+    importances_, importances_se_, reference_errors_, interactions_, stand_ins_, dropped_, \
+target_name_, n_rows_
+        As those of :class:`SRFFRegressor`; the other models are "logistic regression" and "boosted
+        trees".
     alpha_, budget_ : float
         The values used.
     sigma_ : float or None
@@ -175,15 +179,12 @@ default="gaussian"
         error.  With folds the choice among candidates is made for each by the rows of the others,
         so that it is not the lowest of many errors; with a single hold-out it is
         ``validation_error_``.  NaN for ``refine=None``.
-    judged_rows_ : float
-        The number of rows that it comes from: those of all folds, or of the single hold-out.
-    n_folds_ : int
-        The number of folds; 0 for a single hold-out or none.
+    judged_rows_, n_folds_ : float and int
+        The rows that it comes from, and the number of folds; 0 for a single hold-out or none.
     fold_agreement_ : ndarray of shape (n_features_in_,) or None
         For each input the share of the folds that chose it; None without folds.
     validation_error_ : float
-        Log loss of the chosen model on the rows that chose it last, before its last solve: a
-        detail of the search; NaN where there were none.
+        Log loss of the chosen model on the rows that chose it last; NaN where there were none.
     constant_error_ : float
         Log loss of the shares of the classes.
     path_ : dict of arrays
@@ -199,8 +200,7 @@ default="gaussian"
     n_evaluations_ : int
         Evaluations of an objective by the whole fit: points at which coefficients were solved for.
     effective_passes_ : float
-        Rows that all passes of the fit read, those over samples of the rows too, as a multiple of
-        the training rows.
+        Rows that all passes read, those over samples too, as a multiple of the training rows.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

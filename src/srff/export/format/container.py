@@ -22,7 +22,7 @@ import numpy as np
 
 from srff._utils.version import __version__
 
-FORMAT, OLDEST = 5, 2
+FORMAT, OLDEST = 6, 2
 """The format that is written, and the oldest that is read; a change that an older srff cannot read
 gets the next number."""
 
