@@ -113,7 +113,7 @@ def test_the_page_of_a_classifier_tells_how_classes_are_told_apart(classified):
     assert f"The log loss to expect on new rows is <b>{error}</b> (300 rows held out in 5" in page
     assert f"<b>{share(found.classes.accuracy)}</b> of the rows are given their class" in page
     assert f"<b>{found.classes.auc:.3f}</b>" in page
-    assert "The rise is of the log loss when" in page
+    assert "The error without it is the log loss when" in page
     for label, count in zip(model.classes_, np.diag(found.classes.confusion), strict=True):
         assert f'<td data-label="class">{escape(label)}</td>' in page
         assert f">{count}</td>" in page

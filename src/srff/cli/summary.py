@@ -271,9 +271,9 @@ def _errors(found: dict[str, Any], unicode: bool) -> dict[str, str]:
 
 def _lost(one: dict[str, Any]) -> str:
     """The share of what is explained that is lost without a variable."""
-    from srff.inspect.wording import measured
+    from srff.inspect.wording import percent
 
-    return measured(100 * one["importance"], 100 * one["importance_se"]) + " %"
+    return percent(one["importance"], one["importance_se"])
 
 
 def _also_chosen(found: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """How much worse held-out rows are predicted without each variable, and which pairs act together.
 
 A variable is drawn anew given all others, by laws that each half of the rows learns from the other
-(:mod:`srff.data.conditional.copies`): what others tell of it as well is not missed.  Each row is
+(:mod:`srff.data.conditional.copies`): what others tell of it as well is not missed.  The model
+without it is the mean of what the model says of several draws.  Each row is
 predicted by the candidate of the fold that holds it out, so that nothing here is of rows that were
 learned from.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from srff.core import features
 from srff.core.candidate import Candidate
+from srff.core.losses import LEAST_SHARE, Logistic, Loss, Multinomial, Poisson, chances
 from srff.data.conditional.copies import Conditional
 from srff.data.encoding.frames import Levels
 from srff.data.problem import Problem
@@ -27,7 +29,8 @@ MOST_ROWS = 2000
 FEWEST_ROWS = 20
 """Fewest: of fewer no law of a column can be learned."""
 
-MOST_COPIES = 10
+COPIES = 3, 10
+"""Fewest and most copies of each variable."""
 
 MOST_COSINES = 5e7
 """Rows times features, copies and variables: what is drawn costs no more than half a second."""
@@ -83,7 +86,7 @@ def missed(problem: Problem, each: tuple[Candidate, ...], units: Units) -> Misse
         return None
     table = _Table.of(problem, judge.X, units)
     width = max(candidate.expansion().b.size for candidate in each)
-    copies = int(np.clip(MOST_COSINES / (base.size * width * len(units)), 1, MOST_COPIES))
+    copies = int(np.clip(MOST_COSINES / (base.size * width * len(units)), *COPIES))
     curves = len(units) <= MOST_CURVED
     rise = np.zeros((len(units), base.size))
     drawn = [judge.X[:, columns].copy() for columns in table.columns]
@@ -94,15 +97,31 @@ def missed(problem: Problem, each: tuple[Candidate, ...], units: Units) -> Misse
         for k, columns in enumerate(table.columns):
             rng = np.random.default_rng(k)
             law = conditional.copies(table.positions[k], rng)
+            said = []
             for _ in range(copies):
                 drawn[k][aside] = table.decoded(k, law.draw(rng, 1)[0])
-                moved = judge.losses(aside, (columns, drawn[k]))
-                rise[k, aside] += (moved - base[aside]) / copies
+                said.append(judge.outputs(aside, (columns, drawn[k])))
+            without = judge.problem.loss.value(judge.Y[aside], averaged(problem.loss, said))
+            rise[k, aside] = without - base[aside]
+    if problem.loss.quadratic:
+        # The mean of K copies varies by a K-th of what one does.
+        rise *= copies / (copies + 1)
     mean = rise @ judge.weight / judge.weight.sum()
     error = rise.std(axis=1) / np.sqrt(max(base.size - 1, 1))
     shown = np.argsort(-mean, kind="stable")[:PAIRED]
     pairs, together = _pairs(judge, table.columns, drawn, shown)
     return Missed(mean / gain, error / gain, pairs, together)
+
+
+def averaged(loss: Loss, outputs: list[np.ndarray]) -> np.ndarray:
+    """The outputs whose predictions are the means: of chances for classes, of rates for counts."""
+    if isinstance(loss, Logistic | Multinomial):
+        p = np.clip(np.mean([chances(F) for F in outputs], axis=0), LEAST_SHARE, 1.0)
+        F = np.log(p)
+        return F[:, 1:] - F[:, :1] if isinstance(loss, Logistic) else F
+    if isinstance(loss, Poisson):
+        return np.logaddexp.reduce(outputs, axis=0) - np.log(len(outputs))
+    return np.mean(outputs, axis=0)
 
 
 Change = tuple[np.ndarray, np.ndarray]

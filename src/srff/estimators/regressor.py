@@ -135,8 +135,9 @@ default="gaussian"
     feature_importances_ : ndarray of shape (n_features_in_,)
         ``importances_`` as shares of their sum; ``scale_`` as shares where those are None.
     importances_, importances_se_ : ndarray of shape (n_features_in_,) or None
-        How much of what the model explains is lost on rows held out when a variable is drawn anew
-        given all others, as a share, with its standard error; zero for variables that are not used.
+        How much of what the model explains is lost on rows held out without a variable, as a share,
+        with its standard error: without it is the mean of what the model says of draws of the
+        variable given all others.  Zero for variables that are not used.
         None with ``effort="quick"``, on another device, for rows that are not in memory, and where
         nothing is explained.
     reference_errors_ : dict of str to tuple of two floats

@@ -291,10 +291,11 @@ def dropped_last(model: Any, most: int = MOST_STAND_INS) -> list[str]:
 
 
 def _without(rise: float) -> str:
-    """What the error of the search does when a variable is dropped."""
-    if abs(rise) < NOTHING:
-        return "error the same"
-    return f"error {'rises' if rise > 0 else 'falls'} by {share(abs(rise))}"
+    """What the error of the search does when a variable is dropped.
+
+    One that falls owes that to what was learned later, too: by how much says nothing.
+    """
+    return f"error rises by {share(rise)}" if rise > NOTHING else "no worse without"
 
 
 def summary(model: Any) -> str:

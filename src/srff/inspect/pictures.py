@@ -31,11 +31,15 @@ LEAST_TOGETHER = 0.01
 
 MOST_PAIRS = 2
 
-SMALL, MIDDLE, WIDE = (3.2, 2.5), (3.9, 3.1), (6.4, 3.4)
+SMALL, MIDDLE, WIDE = (3.2, 2.5), (3.9, 3.1), (4.8, 3.3)
 """Inches of a panel of which three, two or one stand beside each other."""
 
-COLOURS = (("#000000", "currentColor"), ("#ffffff", "var(--page)"))
-"""matplotlib's ink and paper, and the page's."""
+COLOURS = (
+    ("#000000", "currentColor"),
+    ("#ffffff", "var(--page)"),
+    ("#0072b2", "var(--blue)"),
+)
+"""matplotlib's ink and paper, and the blue of the plots, which is too dark for a dark page."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ def _effects(model: Any, X: Any) -> list[Gallery]:
     from srff.inspect.plot import style
 
     outcome = outcome_of(model)
-    columns = [entry.columns[0] for entry in selected(model)][:MOST_CURVES]
+    columns = [k for entry in selected(model) for k in entry.columns if model.scale_[k] > 0]
+    columns = columns[:MOST_CURVES]
     said = f"{outcome.mean.capitalize()} where a variable is set to a value; ticks are deciles."
     out, several = [], []
     if len(outcome.labels) > 2:

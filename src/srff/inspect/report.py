@@ -49,7 +49,7 @@ from srff.inspect.page_tables import (
 from srff.inspect.pages import rendered
 from srff.inspect.pictures import galleries, numbered, strongest_pairs
 from srff.inspect.sureness import MAYBE, SURE
-from srff.inspect.wording import figure, measured, number, share
+from srff.inspect.wording import figure, measured, number, percent, share
 
 MOST_NAMED = 12
 """Variables of the first sentence."""
@@ -221,7 +221,11 @@ def _verdict(model: Any) -> str:
         for name, (error, other) in others(model).items()
     }
     said = {1: "better than", 0: "about as well as", -1: "no better than"}
-    parts = [f"{said[words[name]]} {name}" for name in words]
+    parts = [
+        f"{text} {' and '.join(name for name in words if words[name] == word)}"
+        for word, text in said.items()
+        if word in words.values()
+    ]
     if not parts or not np.any(model.scale_):
         return ""
     text = f"It predicts {' and '.join(parts)}, which see all {model.n_features_in_:,} columns."
@@ -242,7 +246,6 @@ def _on_rows(model: Any, rows: Assessment) -> dict[str, Any]:
         "n_rows": rows.n_rows,
         "error": rows.error,
         "compared": compared(model, rows.explained),
-        "missed": outcome.measure.of_rows,
         "targets": Table("Each target on the rows given", head, targets) if targets[1:] else None,
         "classes": found,
         "n_classes": len(outcome.labels),
@@ -279,7 +282,7 @@ def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
             line.append(Cell(figure(entry.scale), entry.scale / chosen[0].scale))
         else:
             part, error, without = missed[entry]
-            text = measured(100 * part, 100 * error).replace("+-", "±") + " %"
+            text = percent(part, error).replace("+-", "±")
             line += [Cell(text, max(part, 0.0) / most), figure(without)]
         if known:
             line.append(Cell(entry.sure or "", word=entry.sure or ""))
@@ -320,22 +323,36 @@ def _missed(
     gain = loss * part / (1 - part) if 0 < part < 1 else loss or unit
     found = {}
     for one in rows.importances:
-        without = max(loss + one.rise, 0.0)
+        rise, se = (x * _part_of_rise(model) for x in (one.rise, one.standard_error))
+        without = max(loss + rise, 0.0)
         error = float(np.sqrt(without)) if quadratic else without
-        found[one.entry] = (one.rise / gain, one.standard_error / gain, error)
+        found[one.entry] = (rise / gain, se / gain, error)
     return found
 
 
+def _part_of_rise(model: Any) -> float:
+    """What not knowing a variable costs, as a part of the rise where it is drawn anew.
+
+    With squares a draw is as far from the mean of all as the value itself: half.
+    """
+    return 0.5 if outcome_of(model).loss.quadratic else 1.0
+
+
 def _detail_table(model: Any, rows: Assessment | None) -> Table | None:
-    """More on each variable: its scale, and the rise of the loss on the rows given."""
+    """More on each variable: its scale, and the error without it on the rows given."""
     chosen = selected(model)
     if not chosen:
         return None
     total = sum(entry.scale for entry in chosen)
-    head, given = ["variable", "scale", "share of scales"], {}
+    head = ["variable", "scale", "share of scales"]
+    given: dict[Entry, tuple[float, ...]] = {}
     if rows is not None:
-        head += ["rise on the rows given", "standard error"]
-        given = {one.entry: (one.rise, one.standard_error) for one in rows.importances}
+        head.append("error without it on the rows given")
+        quadratic = outcome_of(model).loss.quadratic
+        loss = rows.error**2 if quadratic else rows.error
+        for one in rows.importances:
+            without = max(loss + one.rise * _part_of_rise(model), 0.0)
+            given[one.entry] = (float(np.sqrt(without)) if quadratic else without,)
     lines = [
         [
             entry.described,

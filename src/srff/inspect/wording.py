@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+LEAST_PERCENT = 0.01
+
 
 def number(x: Any) -> str:
     """Four digits, as people write them."""
@@ -53,6 +55,13 @@ def as_sure(x: float, error: float) -> str:
 def share(x: float) -> str:
     """A share in percent."""
     return "-" if np.isnan(x) else f"{round(100 * x, 1) + 0.0:.1f} %"  # no -0.0
+
+
+def percent(part: float, error: float) -> str:
+    """A share with its standard error in percent: two digits of that, three decimals at most."""
+    if 100 * error < LEAST_PERCENT:
+        return f"{100 * part + 0.0:.2f} +- {100 * error:.2f} %"
+    return f"{measured(100 * part, 100 * error)} %"
 
 
 def p_value(p: float) -> str:

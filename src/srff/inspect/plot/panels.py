@@ -61,6 +61,7 @@ def draw_panels(axes: np.ndarray, panels: list[Panel], results: list[Any], scene
             axis.annotate(MISSING, **at, ha="right", va="bottom", fontsize=size)
         if len(panel) == 1:
             axis.set(ylim=limits[1], ylabel=scene.label)
+            style.plain_numbers(axis.yaxis, float(np.abs(limits[1]).max()))
     if len(scene.outputs) > 1:
         _class_legend(axes, panels, scene)
 
@@ -122,10 +123,11 @@ def _colour_bar(ax: Axes, size: float) -> None:
     """What the colours of a surface mean, beside it; numbers on the lines would hide each other."""
     for text in [*ax.texts]:
         text.remove()
-    filled = next(each for each in ax.collections if getattr(each, "filled", False))
+    filled: Any = next(each for each in ax.collections if getattr(each, "filled", False))
     figure: Any = ax.figure
     bar = figure.colorbar(filled, ax=ax, pad=0.03)
     bar.ax.tick_params(labelsize=0.8 * size)
+    style.plain_numbers(bar.ax.yaxis, float(np.abs(filled.levels).max()))
     bar.outline.set_visible(False)
 
 

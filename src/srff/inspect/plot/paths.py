@@ -333,6 +333,8 @@ def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
         _set_out(ax, x, places[seen], describe.noun(model))
     if _is_wide(error[seen]):
         style.logarithmic(ax, error[seen])
+    else:
+        style.plain_numbers(ax.yaxis, float(error[seen].max()))
     style.tidy(ax, grid="y")
     _legend(ax)
     return ax
