@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 from srff import RFFRegressor, SRFFClassifier, SRFFRegressor, load, save
 from srff.cli.summary import print_summary, summary
 from srff.inspect import describe
-from srff.inspect.wording import as_sure, measured, number, share
+from srff.inspect.wording import as_sure, figure, measured, number, share
 
 QUICK = {"n_components": 20, "max_iter": 3, "random_state": 0}
 
@@ -116,7 +116,8 @@ def test_a_number_has_the_digits_that_its_standard_error_leaves():
     assert measured(54.6123, 1.6321) == "54.6 +- 1.6"
     assert measured(1234.5, 21.0) == "1,234 +- 21"
     assert measured(0.54321, 0.00213) == "0.5432 +- 0.0021"
-    assert measured(3e9, 1e6) == "3.000e+09 +- 1,000,000"
+    assert measured(3e9, 1e6) == "3,000,000,000 +- 1,000,000"
+    assert measured(1.25443e10, 3.2e8) == "12,540,000,000 +- 320,000,000"
     assert measured(2.0, float("nan")) == "2 +- -"
     assert as_sure(-0.8253, 2.51) == "-0.8"
     assert as_sure(884.2, 131.0) == "884"
@@ -129,15 +130,18 @@ def test_the_error_on_new_rows_is_said_with_where_it_comes_from(folded, held_out
     part = 1 - (folded.expected_error_ / folded.constant_error_) ** 2
     assert describe.explained(folded) == pytest.approx(part)
     error = measured(folded.expected_error_, folded.expected_error_se_)
-    constant = f"{number(folded.constant_error_)} for the mean; {share(part)} of the variance"
-    expected = f"; error on new rows: {error} (200 rows held out in 5 folds); {constant} explained"
-    assert expected in last_line(folded)
+    others = [f"{name} {figure(e)}" for name, (e, _) in folded.reference_errors_.items()]
+    known = ", ".join([f"mean {figure(folded.constant_error_)}", *others])
+    assert others == [] or len(others) == 2
+    expected = f"; error on new rows: {error} ({known}; 200 rows held out in 5 folds)"
+    assert f"{expected}; {share(part)} of the variance explained" in last_line(folded)
     rows = f"{held_out.judged_rows_:.0f} rows held out, which also chose the model"
-    assert f" ({rows}); " in last_line(held_out)
+    assert f"; {rows}); " in last_line(held_out)
     part = 1 - classes.expected_error_ / classes.constant_error_
     error = measured(classes.expected_error_, classes.expected_error_se_)
-    assert f"; error on new rows: {error} (log loss, 200 rows held out in" in last_line(classes)
-    assert f"); {share(part)} less than that of the class shares (0.69" in last_line(classes)
+    assert f"; error on new rows: {error} (log loss; class shares 0.69" in last_line(classes)
+    assert "; 200 rows held out in" in last_line(classes)
+    assert last_line(classes).endswith(f"); {share(part)} less than that of the class shares")
 
 
 def disagreeing(model, counts):
@@ -159,7 +163,7 @@ def test_variables_of_some_folds_are_named_with_their_number(folded):
     assert last_line(model).endswith("; also chosen in 2 of 5 folds: x4; in 1 of 5 folds: x2, x5")
     assert describe.near_misses(model.reduced()) == []
     page = model.report()
-    assert "<td>4/5</td>" in page
+    assert '<td data-label="folds">4/5</td>' in page
     assert "<p>Not kept, but chosen in 2 of 5 folds: x4; in 1 of 5 folds: x2, x5.</p>" in page
 
 

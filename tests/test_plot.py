@@ -73,7 +73,7 @@ def with_scales(model, scale, names=None):
     """The model as if it had been fitted on other variables."""
     model = copy.copy(model)
     model.scale_, model.n_features_in_ = np.asarray(scale, dtype=float), len(scale)
-    model.fold_agreement_ = None
+    model.fold_agreement_ = model.importances_ = None
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     return model

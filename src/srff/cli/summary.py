@@ -23,14 +23,23 @@ SHOWN_CLASSES = 8
 def summary(model: Any) -> dict[str, Any]:
     """The variables with their scales, the strongest first, and how good the model is."""
     from srff._utils.version import __version__
-    from srff.inspect.describe import explained, n_entries, near_misses, noun, selected
+    from srff.inspect.describe import (
+        dropped_last,
+        explained,
+        n_entries,
+        near_misses,
+        noun,
+        others,
+        selected,
+        stand_ins,
+    )
     from srff.inspect.outcome import outcome_of
 
     outcome = outcome_of(model)
     part = explained(model)
     found: dict[str, Any] = {
         "estimator": type(model).__name__,
-        "selected": [_plain(entry) | {"scale": entry.scale} for entry in selected(model)],
+        "selected": [_plain(entry) | _known(entry) for entry in selected(model)],
         "also_chosen": [_plain(entry) for entry in near_misses(model)],
         "n_inputs": int(model.n_features_in_),
         "n_groups": n_entries(model),
@@ -53,6 +62,11 @@ def summary(model: Any) -> dict[str, Any]:
     }
     if outcome.loss.quadratic:
         found["r2"] = part
+    found["other_models"] = {
+        name: {"error": error, "standard_error": se} for name, (error, se) in others(model).items()
+    }
+    found["dropped_last"] = dropped_last(model)
+    found["stand_ins"] = stand_ins(model)
     sure = getattr(model, "confidence_", None)
     if sure is not None:
         found["confidence"] = _certainty(sure)
@@ -96,6 +110,16 @@ def _plain(entry: Entry) -> dict[str, Any]:
         out["columns"] = list(entry.inside)
     if entry.folds is not None:
         out["folds"] = entry.folds
+    return out
+
+
+def _known(entry: Entry) -> dict[str, Any]:
+    """How sure it is of a variable in use, and how much of what is explained is lost without."""
+    out: dict[str, Any] = {"scale": entry.scale}
+    if entry.sure is not None:
+        out["sure"] = entry.sure
+    if entry.importance is not None:
+        out |= {"importance": entry.importance, "importance_se": entry.importance_error}
     return out
 
 
@@ -157,6 +181,8 @@ def print_summary(found: dict[str, Any], more: dict[str, str]) -> None:
     rows = {
         "selected": _counted(found),
         **({"not kept, but chosen": _also_chosen(found)} if found["also_chosen"] else {}),
+        **({"dropped last": ", ".join(found["dropped_last"])} if found["dropped_last"] else {}),
+        **({"stand-ins": "; ".join(found["stand_ins"])} if found["stand_ins"] else {}),
         **_errors(found, _unicode(console)),
         **({"classes": _classes(found["classes"])} if "classes" in found else {}),
         "kind of model": _kind(found),
@@ -174,14 +200,18 @@ def _variables(found: dict[str, Any], console: Console) -> Table:
 
     selected = found["selected"]
     folds, missed = found["folds"], "missed_by" in selected[0]
-    more = [*(["folds"] if folds else []), *(["missed by", "std. error"] if missed else [])]
+    known = "importance" in selected[0] and "sure" in selected[0]
+    more = [*(["sure?", "lost without it"] if known else []), *(["folds"] if folds else [])]
+    more += ["missed by", "std. error"] if missed else []
     table = Table("variable", "scale", "", *more)
     for column in (table.columns[1], *table.columns[3:]):
         column.justify = "right"
     block = "█" if _unicode(console) else "#"
+    most = max(one["scale"] for one in selected)
     for one in selected[:SHOWN]:
-        bar = block * max(1, round(20 * one["scale"] / selected[0]["scale"]))
-        sure = [f"{one['folds']}/{folds}"] if folds else []
+        bar = block * max(1, round(20 * one["scale"] / most))
+        sure = [one["sure"], _lost(one)] if known else []
+        sure += [f"{one['folds']}/{folds}"] if folds else []
         sure += [_number(one["missed_by"]), _number(one["standard_error"])] if missed else []
         label = Text(printable(_name(one), console))
         table.add_row(label, f"{one['scale']:.3f}", bar, *sure)
@@ -226,6 +256,10 @@ def _errors(found: dict[str, Any], unicode: bool) -> dict[str, str]:
             f"error on new rows ({found['error_is']})": error,
             "from rows held out": f"{found['rows_held_out']:,.0f}{how}",
             f"error of {found['constant']}": _number(found["constant_error"]),
+            **{
+                f"error of {name}": measured(one["error"], one["standard_error"])
+                for name, one in found["other_models"].items()
+            },
         }
     if not found["selected"]:
         return out
@@ -233,6 +267,13 @@ def _errors(found: dict[str, Any], unicode: bool) -> dict[str, str]:
         better = "R² against the mean" if unicode else "R2 against the mean"
         return out | {better: _number(found["r2"])}
     return out | {f"less than that of {found['constant']}": _share(found["explained"])}
+
+
+def _lost(one: dict[str, Any]) -> str:
+    """The share of what is explained that is lost without a variable."""
+    from srff.inspect.wording import percent
+
+    return percent(one["importance"], one["importance_se"])
 
 
 def _also_chosen(found: dict[str, Any]) -> str:

@@ -107,6 +107,8 @@ class Found:
     """Rows that these come from: all, each held out once, or those of one hold-out."""
     agreement: np.ndarray | None = None
     """For each column the share of the folds that chose it; None without folds."""
+    held_out: tuple[Candidate, ...] = field(default=(), repr=False)
+    """For each fold a candidate that has not seen its rows; none where nothing was found."""
 
 
 def best_of(candidates: list[Candidate]) -> Candidate:

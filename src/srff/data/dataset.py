@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from srff.core.engine import Engine
 from srff.data.content import content_of
 from srff.data.engines import BlockPlan, EngineOptions, Remainder, StreamEngine, make_engine
 from srff.data.engines.blocks import Standardisation, total_weight
-from srff.data.first_pass import FirstPass, Sample, first_pass
+from srff.data.first_pass import FirstPass, Sample, first_pass, on_workers, steady
 from srff.data.folds import Split, fold_splits, group_folds, n_folds
 from srff.data.kinds import few_kinds, shares_rows, written_out
 from srff.data.moments import Moments, moments
-from srff.data.sources import ArraySource, DaskSource, Source
+from srff.data.sides import Rows, Sides
+from srff.data.sources import ArraySource, Source
 from srff.data.sources.base import Refused, all_rows_if_few, refused_numbers
 from srff.data.sources.labels import RowLabels, labels_of_few
-from srff.data.sources.steady import SteadySource
 from srff.data.split import (
     Ends,
     highest,
@@ -120,6 +120,10 @@ class Dataset(ABC):
     def folds(self) -> list[Dataset]:
         """The data set with each of its folds held out, itself the first; it alone without."""
         return [self]
+
+    def sides(self, most: int) -> Sides | None:
+        """Rows in memory that are learned from, at most so many, and those that validate."""
+        return None
 
     @abstractmethod
     def _marks(self) -> list[np.ndarray]:
@@ -227,6 +231,14 @@ class MemoryDataset(Dataset):
             others.append(other)
         return [self, *others]
 
+    def sides(self, most: int) -> Sides | None:
+        """The rows of highest keys of those that are learned from, and those that validate."""
+        if self._validation_rows is None:
+            return None
+        rows = np.arange(self.n_rows) if self._kept is None else self._kept
+        rows = rows[highest(self._keys[rows], most)]
+        return Rows.of(*self._training, rows), Rows.of(*self._validation_rows)
+
     def _marks(self) -> list[np.ndarray]:
         marks = [
             self._same,
@@ -267,7 +279,7 @@ class StreamedDataset(Dataset):
         n_threads: int,
         count: RowCount | None = None,
     ) -> None:
-        self._source, self._first = _steady(source, first), first
+        self._source, self._first = steady(source, first), first
         self.n_rows, self.n_features = first.n_rows, source.n_features
         self.inputs, self.targets = first.inputs, first.targets
         held, self.n_training = 0.0, self.n_rows
@@ -349,18 +361,6 @@ class StreamedDataset(Dataset):
 
 def _counted(weight: np.ndarray | None, count: RowCount | None) -> np.ndarray | None:
     return None if weight is None else counted(weight, count)
-
-
-def _steady(source: Source, first: FirstPass) -> Source:
-    """The source for the passes that follow; rows in memory do not change."""
-    if isinstance(source, DaskSource):
-        return source.steady(first.seen)
-    return source if isinstance(source, ArraySource) else SteadySource(source, first.seen)
-
-
-def on_workers(source: Source) -> TypeGuard[DaskSource]:
-    """Whether the rows are with the workers of a Dask client."""
-    return isinstance(source, DaskSource) and source.client is not None
 
 
 def validation_pair(

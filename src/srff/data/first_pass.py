@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeGuard
 
 import numpy as np
 
 from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.moments import Moments, merged, moments
+from srff.data.sources.arrays import ArraySource
 from srff.data.sources.base import Piece, Source, checked
-from srff.data.sources.steady import Marks, Seen
+from srff.data.sources.dask import DaskSource
+from srff.data.sources.steady import Marks, Seen, SteadySource
 from srff.data.split import Ends, highest, row_keys
 from srff.data.weights import WeightFacts
 
@@ -227,3 +230,15 @@ def first_pass_of_piece(
     high, low = (best.result() for best in samples)
     found = merged(inputs), merged(targets)
     return FirstPass((marks.seen(),), *found, high, low, weights)
+
+
+def steady(source: Source, first: FirstPass) -> Source:
+    """The source for the passes that follow; rows in memory do not change."""
+    if isinstance(source, DaskSource):
+        return source.steady(first.seen)
+    return source if isinstance(source, ArraySource) else SteadySource(source, first.seen)
+
+
+def on_workers(source: Source) -> TypeGuard[DaskSource]:
+    """Whether the rows are with the workers of a Dask client."""
+    return isinstance(source, DaskSource) and source.client is not None

@@ -28,6 +28,7 @@ from srff.data.engines.plan import EngineOptions
 from srff.data.moments import Moments
 from srff.data.scaled import ScaledData
 from srff.data.scaling import Quantile, Standardise, Transform, needs_quantiles
+from srff.data.sides import Sides
 
 SIGMA_ROWS = 1000
 """Rows that the width of the kernel is measured on: :func:`srff.core.bandwidth.neighbour_sigma`."""
@@ -112,6 +113,8 @@ class Problem(Resource):
     standard: Standardise = field(repr=False)
     """Kept for its centers and spreads, whichever scaling is chosen."""
     checkpoint: Checkpoint = field(repr=False)
+    column_order: np.ndarray | None = field(default=None, repr=False)
+    """The columns in an order of their own, by what they hold; None where that is not known."""
     others: tuple[Problem, ...] = field(default=(), repr=False)
     """The same with each of the other folds held out.  They share scalings, which do not look at
     how inputs and target go together, and have random numbers of their own."""
@@ -120,6 +123,15 @@ class Problem(Resource):
     def folds(self) -> tuple[Problem, ...]:
         """The problem with each fold held out, this one first."""
         return self, *self.others
+
+    def sides(self, most: int) -> list[Sides]:
+        """The rows on both sides of each fold; none where they are not in memory, or none validate.
+
+        At most so many of those that are learned from.
+        """
+        each = [fold.scaled["standard"].sides(most) for fold in self.folds]
+        known = [sides for sides in each if sides is not None]
+        return known if len(known) == len(each) else []
 
     @property
     def training(self) -> Engine:
@@ -294,6 +306,7 @@ def make_problem(
         variance=np.where(varies, dataset.inputs.standard()[1] / standard.spread, 0.0) ** 2,
         standard=standard,
         checkpoint=checkpoint,
+        column_order=dataset.column_order,
     )
     seeds = [rng.randint(2**31) for _ in others]
     return replace(

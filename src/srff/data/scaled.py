@@ -11,6 +11,7 @@ from srff.data.dataset import Dataset
 from srff.data.engines.blocks import Standardisation
 from srff.data.engines.plan import EngineOptions
 from srff.data.scaling import Transform
+from srff.data.sides import Sides
 
 LARGEST_SUMS = 2**22
 """Entries of the sums of one pass over all rows."""
@@ -67,6 +68,10 @@ class ScaledData:
         runs = _runs(points, LARGEST_SUMS)
         each = (self.everything.statistics_of_each(run, columns, loss) for run in runs)
         return [S for run in each for S in run]
+
+    def sides(self, most: int) -> Sides | None:
+        """Rows in memory as they are: see :meth:`srff.data.dataset.Dataset.sides`."""
+        return self._dataset.sides(most)
 
     @property
     def n_passes(self) -> int:

@@ -88,10 +88,16 @@ collection or None
             self._prepare(X, y, sample_weight, row_groups, checkpoint) as problem,
         ):
             if problem.learnable:
-                store_model(self, problem, self._search(problem, report))
+                found = self._search(problem, report)
+                store_model(self, problem, found)
+                self._look_back(problem, found, (X, y))
             else:
                 store_constant(self, problem)
+                self._look_back(problem, None, (X, y))
         return self
+
+    def _look_back(self, problem: Problem, found: Found | None, given: tuple[Any, Any]) -> None:
+        """What is asked of the rows when the model is there; None where nothing was learned."""
 
     def _open_checkpoint(self) -> Checkpoint:
         """Where the steps of a fit are kept."""

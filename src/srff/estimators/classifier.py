@@ -144,7 +144,10 @@ default="gaussian"
         model has scales; else the root mean square of the variable's frequencies, each counted by
         the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        ``scale_`` as shares of its sum.
+        ``importances_`` as shares of their sum; ``scale_`` as shares where those are None.
+    importances_, importances_se_, reference_errors_, interactions_, stand_ins_, dropped_
+        As those of :class:`SRFFRegressor`; the other models are "logistic regression" and "boosted
+        trees".  So are ``target_name_`` and ``n_rows_``.
     alpha_, budget_, sigma_ : float
         The values used, and the kernel's width that the budget came from; None if it did not.
     model_kind_ : str
@@ -152,8 +155,6 @@ default="gaussian"
         with many more features), "frequencies" (each its own, the mean over several draws), "blend"
         (a mean of several kinds), "mean of folds" (up to 400 rows: that of a model of each fold) or
         "mean" (no variable).
-    input_map_ : object
-        The map of the selected inputs to a common scale.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     coefficients_ : ndarray of shape (n_components,) or (n_components, n_classes)
@@ -168,8 +169,9 @@ default="gaussian"
     levels_, encoding_ : tuple and object, or None
         The levels of the columns that are categories, and how the table is encoded; None for a
         table of numbers.
-    center_, spread_ : ndarrays of shape (n_features_in_,)
-        The standardisation of the inputs, or of the columns of the encoded table.
+    center_, spread_, input_map_ : ndarrays of shape (n_features_in_,), and object
+        The standardisation of the inputs, or of the columns of the encoded table; and the map of
+        the selected ones to a common scale.
     input_range_ : ndarray of shape (n_features_in_, 2)
         The smallest and the largest value of each input of the fit; NaN for categories.
     expected_error_, expected_error_se_ : float
@@ -182,8 +184,7 @@ default="gaussian"
     n_folds_, fold_agreement_ : int, and ndarray of shape (n_features_in_,) or None
         The number of folds, and for each input the share that chose it; 0 and None without folds.
     validation_error_ : float
-        Log loss of the chosen model on the rows that chose it last, before its last solve: a
-        detail of the search; NaN where there were none.
+        Log loss of the chosen model on the rows that chose it last; NaN where there were none.
     constant_error_ : float
         Log loss of the shares of the classes.
     path_ : dict of arrays

@@ -135,7 +135,30 @@ default="gaussian"
         model has scales; else the root mean square of the variable's frequencies, each counted by
         the square of its coefficient.  Divide by ``spread_`` for the user's units.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        ``scale_`` as shares of its sum.
+        ``importances_`` as shares of their sum; ``scale_`` as shares where those are None.
+    importances_, importances_se_ : ndarray of shape (n_features_in_,) or None
+        How much of what the model explains is lost on rows held out without a variable, as a share,
+        with its standard error: without it is the mean of what the model says of draws of the
+        variable given all others.  Zero for variables that are not used.
+        None with ``effort="quick"``, on another device, for rows that are not in memory, and where
+        nothing is explained.
+    reference_errors_ : dict of str to tuple of two floats
+        The errors of other models on the same rows held out, with their standard errors: "ridge"
+        ("Poisson regression" for that loss) and "boosted trees", which see all columns.  Empty with
+        ``effort="quick"``, on another device, for rows that are not in memory, for several targets
+        and for other losses.
+    interactions_ : dict of arrays
+        Pairs of variables that act together, the strongest first: the columns ``first`` and
+        ``second``, and the ``share`` of the variance of what the model says that the two make only
+        together.
+    stand_ins_ : dict of arrays
+        Columns that are not used (``column``), each with one that is (``instead_of``) and their
+        ``correlation``, where it is at least 0.9.
+    dropped_ : dict of arrays
+        Variables that the search tried to do with and without beside those in use (``column``), and
+        by what share the error of the search ``rise`` without.
+    target_name_, n_rows_ : str or None, int
+        What the target was called where the fit was given it, and the rows of the fit.
     alpha_, budget_ : float
         The values used.
     sigma_ : float or None

@@ -20,6 +20,7 @@ from srff.core.groups import parse_columns, parse_groups
 from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
+from srff.estimators.answer import TABLES, of_columns, store_answer, store_table
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.column_selector import ColumnSelectorMixin
 from srff.inspect.describe import html_summary, summary
@@ -35,6 +36,9 @@ KEEPS = ("auto", "fewest", "best")
 INPUTS = ("auto", "standard", "quantile")
 MISSING = ("error", "impute")
 
+LEAST_IMPORTANCE = 1e-3
+"""Part of the largest importance that a variable in use has at least, times its share of scales."""
+
 
 class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
     """A model that finds the variables it needs."""
@@ -48,10 +52,17 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """``scale_`` as shares of its sum."""
+        """``importances_`` as shares of their sum, or ``scale_`` where those are not known.
+
+        A variable in use has a part of it even if no row held out misses it.
+        """
         check_is_fitted(self)
-        total = self.scale_.sum()
-        return self.scale_ / total if total else self.scale_.copy()
+        share = self.scale_ / (self.scale_.sum() or 1.0)
+        missed = getattr(self, "importances_", None)
+        if missed is None or not (missed > 0).any():
+            return share
+        each = np.maximum(missed / missed.max(), LEAST_IMPORTANCE * share)
+        return each / each.sum()
 
     def reduced(self) -> Self:
         """The same fitted model over the selected columns alone, for deployment.
@@ -79,12 +90,17 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
             ("scale_", support),
             ("fold_agreement_", support),
             ("input_range_", support),
+            ("importances_", support),
+            ("importances_se_", support),
             ("feature_names_in_", support),
             ("center_", kept),
             ("spread_", kept),
         ):
             if getattr(self, name, None) is not None:
                 setattr(model, name, getattr(self, name)[mask])
+        for name in TABLES:
+            if hasattr(self, name):
+                setattr(model, name, of_columns(getattr(self, name), support))
         model.n_features_in_ = int(support.sum())
         # What speaks of the columns of the whole table.
         if self.groups is not None:
@@ -282,6 +298,13 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
                 f"must_keep names {groups.size} variables or groups; n_features_to_select={most}."
             )
         return tuple(groups.tolist())
+
+    def _look_back(self, problem: Problem, found: Found | None, given: tuple[Any, Any]) -> None:
+        """Other models on the same rows, and how much each variable is missed."""
+        store_table(self, problem, *given)
+        config = self._config()
+        here = self._uses_folds() and self.device == "cpu"
+        store_answer(self, problem, found, config.references and here, config.importances and here)
 
     def _request(self, begin_from: Candidate | None) -> Request:
         """What the parameters ask of the default's recipe."""

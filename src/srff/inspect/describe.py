@@ -12,9 +12,16 @@ from srff._utils.text import visible
 from srff.core.groups import parse_groups
 from srff.inspect.outcome import outcome_of
 from srff.inspect.pages import rendered
-from srff.inspect.wording import first_few, measured, number, share
+from srff.inspect.sureness import MAYBE, SURE, sureness
+from srff.inspect.wording import figure, first_few, measured, number, share
 
 MOST_NAMED = 10
+MOST_STAND_INS = 5
+"""Columns that nearly were in the model and are named."""
+
+NOTHING = 5e-4
+"""Change of an error, as a share, that is none with a digit after the point."""
+
 MOST_TOGETHER = 3
 """Columns of a group without a name that its name is made of."""
 
@@ -30,6 +37,12 @@ class Entry:
     """The names of a group's columns; empty for a single column."""
     folds: int | None = None
     """The number of folds that chose it; None where there were none."""
+    importance: float | None = None
+    """The share of what is explained that is lost without it; None where that is not known."""
+    importance_error: float | None = None
+    """Its standard error."""
+    sure: str | None = None
+    """How sure it is: see :mod:`srff.inspect.sureness`."""
 
     @property
     def described(self) -> str:
@@ -54,9 +67,12 @@ def n_entries(model: Any) -> int:
 
 
 def selected(model: Any) -> list[Entry]:
-    """What the model uses, that of the largest scale first."""
-    scale = np.asarray(model.scale_)
-    return _entries(model, [int(i) for i in np.argsort(-scale, kind="stable") if scale[i] > 0])
+    """What the model uses, that which is missed most first; where that is not known, by scale."""
+    scale, missed = np.asarray(model.scale_), getattr(model, "importances_", None)
+    order = np.argsort(-scale, kind="stable")
+    if missed is not None:
+        order = order[np.argsort(-missed[order], kind="stable")]
+    return _entries(model, [int(i) for i in order if scale[i] > 0])
 
 
 def near_misses(model: Any) -> list[Entry]:
@@ -72,12 +88,23 @@ def near_misses(model: Any) -> list[Entry]:
 def _entries(model: Any, order: list[int]) -> list[Entry]:
     """Columns, or the groups that they are of, in the order of the first of each."""
     known, scale, number = feature_names(model), np.asarray(model.scale_), _group_numbers(model)
-    folds = _fold_counts(model)
+    folds, words = _fold_counts(model), sureness(model)
+    missed = getattr(model, "importances_", None)
 
     def entry(name: str, columns: tuple[int, ...], inside: tuple[str, ...] = ()) -> Entry:
         # A column of a group that does not vary is chosen with it.
         chosen = None if folds is None else int(folds[list(columns)].max())
-        return Entry(name, columns, float(scale[list(columns)].max()), inside, chosen)
+        first = columns[int(np.argmax(scale[list(columns)]))]
+        return Entry(
+            name,
+            columns,
+            float(scale[first]),
+            inside,
+            chosen,
+            None if missed is None else float(missed[first]),
+            None if missed is None else float(model.importances_se_[first]),
+            None if words is None else str(words[first]),
+        )
 
     if number is None:
         return [entry(known[i], (i,)) for i in order]
@@ -230,32 +257,86 @@ def compared(model: Any, part: float | None = None) -> str:
     return f"{share(abs(part))} {word} than that of {outcome.constant}"
 
 
+def others(model: Any) -> dict[str, tuple[float, float]]:
+    """Errors of other models on the same rows held out, with their standard errors."""
+    return dict(getattr(model, "reference_errors_", None) or {})
+
+
+def yardsticks(model: Any) -> str:
+    """The error of the best constant and of other models on the same rows, in a few words."""
+    constant = outcome_of(model).constant.removeprefix("the ")
+    known = {constant: model.constant_error_, **{k: e for k, (e, _) in others(model).items()}}
+    return ", ".join(f"{name} {figure(error)}" for name, error in known.items())
+
+
+def stand_ins(model: Any, most: int = MOST_STAND_INS) -> list[str]:
+    """Columns that could stand in for such as are used, in words."""
+    table, names = getattr(model, "stand_ins_", None), feature_names(model)
+    if table is None:
+        return []
+    rows = zip(*(table[name][:most].tolist() for name in table), strict=True)
+    return [
+        f"{visible(names[i])} could stand in for {visible(names[j])} (correlation {r:.2f})"
+        for i, j, r in rows
+    ]
+
+
+def dropped_last(model: Any, most: int = MOST_STAND_INS) -> list[str]:
+    """What the search did with and without before it was dropped, in words."""
+    table, names = getattr(model, "dropped_", None), feature_names(model)
+    if table is None:
+        return []
+    rows = zip(table["column"][:most].tolist(), table["rise"][:most].tolist(), strict=True)
+    return [f"{visible(names[i])} ({_without(rise)})" for i, rise in rows]
+
+
+def _without(rise: float) -> str:
+    """What the error of the search does when a variable is dropped.
+
+    One that falls owes that to what was learned later, too: by how much says nothing.
+    """
+    return f"error rises by {share(rise)}" if rise > NOTHING else "no worse without"
+
+
 def summary(model: Any) -> str:
     """The selected variables and the error, in a line."""
     chosen, total = selected(model), n_entries(model)
     if not chosen:
-        return f"none of {total:,} {noun(model, total)} matters"
-    named = first_few((_with_doubt(model, entry) for entry in chosen), MOST_NAMED)
-    text = f"{len(chosen):,} of {total:,} {noun(model, total)}: {named}"
+        text = f"none of {total:,} {noun(model, total)} matters"
+        known = others(model)
+        if known and judged_on_new_rows(model):
+            text += f"; error on new rows: {error_on_new_rows(model)} ({yardsticks(model)})"
+        return text
+    text = f"{len(chosen):,} of {total:,} {noun(model, total)}{_named(model, chosen)}"
     sure = certainty(model)
     text += f"; {sure}" if sure else ""
     try:
         outcome = outcome_of(model)
     except ValueError:
         return text  # a loss that is none was set after the fit
-    what = "" if outcome.loss.quadratic else f"{outcome.measure.name}, "
+    what = "" if outcome.loss.quadratic else f"{outcome.measure.name}; "
     if judged_on_new_rows(model):
-        error = f"error on new rows: {error_on_new_rows(model)} ({what}{held_out(model)})"
-        constant = number(model.constant_error_)
-        if outcome.loss.quadratic:
-            better = f"{constant} for {outcome.constant}; {compared(model)}"
-        else:
-            better = f"{compared(model)} ({constant})"
+        beside = f"{what}{yardsticks(model)}; {held_out(model)}"
+        error = f"error on new rows: {error_on_new_rows(model)} ({beside})"
         missed = also_chosen(model)
-        return "; ".join([text, error, better, *([f"also chosen {missed}"] if missed else [])])
+        beyond = [f"also chosen {missed}"] if missed else []
+        return "; ".join([text, error, compared(model), *beyond])
     if not np.isfinite(model.validation_error_):
         return text
+    what = what.replace(";", ",")
     return f"{text}; validation error {number(model.validation_error_)} ({what}{compared(model)})"
+
+
+def _named(model: Any, chosen: list[Entry]) -> str:
+    """The variables by how sure they are, where that is known and no test has said so already."""
+    words = [word for word in (SURE, MAYBE) if any(entry.sure == word for entry in chosen)]
+    if not words or hasattr(model, "confidence_"):
+        return ": " + first_few((_with_doubt(model, entry) for entry in chosen), MOST_NAMED)
+    parts = []
+    for word in words:
+        named = [_with_doubt(model, entry) for entry in chosen if entry.sure == word]
+        parts.append(f"{first_few(named, MOST_NAMED)} ({'all ' if named[1:] else ''}{word})")
+    return ": " + "; ".join(parts)
 
 
 def _with_doubt(model: Any, entry: Entry) -> str:

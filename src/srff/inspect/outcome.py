@@ -25,7 +25,7 @@ from srff._utils import parameters
 from srff._utils.arrays import to_host
 from srff.core.losses import SQUARED, Loss, Pinball, chances, likeliest
 from srff.data.encoding.outcome import Outcome as ClassIndicators
-from srff.inspect.wording import first_few, number, share
+from srff.inspect.wording import figure, first_few, number, share
 
 Output = tuple[int, str]
 """The number of an output, and its name; the only one of a regression has none."""
@@ -401,7 +401,9 @@ class Classes:
 
 def short_number(error: float) -> str:
     """An error in a title."""
-    return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
+    if error >= 1e6:
+        return figure(error)
+    return f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
 
 
 def _rmse(actual: np.ndarray, predicted: np.ndarray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from srff.inspect.wording import number, share
+from srff.inspect.wording import figure, number, share
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,5 +28,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"number": number, "share": share, "thousands": "{:,}".format}
+    made.filters |= {"number": number, "figure": figure, "share": share, "thousands": "{:,}".format}
     return made

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from srff._utils.atomic_files import replace_file
 from srff._utils.version import __version__
-from srff.data.encoding.columns import Category
 from srff.inspect.describe import (
+    Entry,
     also_chosen,
     certainty,
     compared,
+    dropped_last,
     error_on_new_rows,
     feature_names,
     held_out,
@@ -31,39 +32,38 @@ from srff.inspect.describe import (
     known_error,
     n_entries,
     noun,
+    others,
     selected,
+    stand_ins,
 )
 from srff.inspect.evaluate import Assessment, assess
-from srff.inspect.outcome import ClassFigures, outcome_of
+from srff.inspect.outcome import outcome_of
+from srff.inspect.page_tables import (
+    MOST_LISTED,
+    Cell,
+    Table,
+    class_tables,
+    data_facts,
+    search_facts,
+)
 from srff.inspect.pages import rendered
-from srff.inspect.pictures import pictures
-from srff.inspect.wording import first_few, number, share
-
-MOST_LISTED = 200
-"""Lines of a table; more are counted."""
+from srff.inspect.pictures import galleries, numbered, strongest_pairs
+from srff.inspect.sureness import MAYBE, SURE
+from srff.inspect.wording import figure, measured, number, percent, share
 
 MOST_NAMED = 12
 """Variables of the first sentence."""
 
-NAMED_CLASSES = 10
-"""Classes up to which there is a table of every class against every other."""
+MOST_SHOWN = 20
+"""Variables that are shown at once; more are folded away."""
 
-NAMED_LEVELS = 5
-"""Levels of a category that are named with their shares."""
+MOST_PAIRS = 5
+
+CLEAR = 1.0
+"""Combined standard errors by which one model must be better than another to be called so: they are
+judged on the same rows, so that this is much."""
 
 PACKAGES = ("srff", "numpy", "scipy", "scikit-learn")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts; ``unlisted`` counts the lines that it has no room for."""
-
-    caption: str
-    head: Sequence[str]
-    lines: Sequence[Sequence[str]]
-    unlisted: int = 0
-    things: str = ""
-    """What lines are of, with a blank."""
 
 
 def report(
@@ -72,7 +72,8 @@ def report(
     X: Any = None,
     y: Any = None,
     *,
-    title: str = "Which variables matter",
+    title: str | None = None,
+    table: str | None = None,
     overwrite: bool = False,
 ) -> str:
     """Write a report of a fitted model as one HTML page.
@@ -84,10 +85,12 @@ def report(
     path : path or None, default=None
         Where to write it; None only returns it.
     X, y : array-like or None, default=None
-        Rows that the model was not fitted on, if there are any at hand: they show how good it is
-        and how much each variable is missed.
-    title : str, default="Which variables matter"
-        The page's title.
+        Rows that the model was not fitted on, if there are any at hand: they show how good it is,
+        what each variable does, and how much it is missed.
+    title : str or None, default=None
+        The page's title; None names the target, where the fit was given its name.
+    table : str or None, default=None
+        What the rows of the fit are called, such as the name of their file.
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
 
@@ -102,18 +105,26 @@ def report(
     if path is not None and Path(path).exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)} is there already; overwrite=True replaces it.")
     rows = None if X is None else assess(model, X, y)
+    target = getattr(model, "target_name_", None)
+    variables, more = _in_two(_variable_table(model, rows))
     page = rendered(
         "report.html",
-        title=title,
+        title=title or ("Which variables matter" + (f" for {target}" if target else "")),
+        about=_about(model, table),
         answer=_answer(model),
+        yardsticks=_yardsticks(model),
+        verdict=_verdict(model),
         rows=None if rows is None else _on_rows(model, rows),
-        variables=_variable_table(model, rows),
-        n_folds=model.n_folds_,
+        variables=variables,
+        more_variables=more,
+        details=_detail_table(model, rows),
+        nearly=_nearly(model),
+        pairs=_pair_table(model),
         sure=_certainty(model),
-        also_chosen=also_chosen(model, MOST_LISTED),
-        pictures=pictures(model, X, y),
-        search=_search(model),
-        data=_data(model),
+        galleries=galleries(model, X, y),
+        numbered=numbered,
+        search=search_facts(model),
+        data=data_facts(model),
         use=_use(model),
         versions=_versions(),
     )
@@ -122,17 +133,37 @@ def report(
     return page
 
 
+def _about(model: Any, table: str | None) -> list[str]:
+    """What the page is of: target, table, rows, seed, date, version."""
+    n_rows, seed = getattr(model, "n_rows_", None), model.random_state
+    columns = f"{model.n_features_in_:,} columns"
+    today = datetime.now(UTC)
+    parts = [
+        f"target: {model.target_name_}" if getattr(model, "target_name_", None) else "",
+        f"table: {table}" if table else "",
+        f"{n_rows:,} rows, {columns}" if n_rows else columns,
+        f"seed {seed}" if isinstance(seed, int | np.integer) else "no fixed seed",
+        f"{today.day} {today:%B %Y}",
+        f"srff {__version__}",
+    ]
+    return [part for part in parts if part]
+
+
 def _answer(model: Any) -> dict[str, Any]:
     """What matters, and how well it predicts rows that were held out."""
     chosen, total, outcome = selected(model), n_entries(model), outcome_of(model)
     nouns = {"selected": noun(model, len(chosen)), "total": noun(model, total)}
+    words = [word for word in (SURE, MAYBE) if any(entry.sure == word for entry in chosen)]
+    shown = chosen[:MOST_NAMED]
+
+    def named(entries: list[Entry]) -> list[dict[str, str]]:
+        return [{"name": e.name, "columns": e.described.removeprefix(e.name)} for e in entries]
+
+    parts = [(word, named([e for e in shown if e.sure == word])) for word in words]
     return {
-        "named": [
-            {"name": entry.name, "columns": entry.described.removeprefix(entry.name)}
-            for entry in chosen[:MOST_NAMED]
-        ],
-        "unnamed": max(len(chosen) - MOST_NAMED, 0),
+        "parts": [(word, entries) for word, entries in parts if entries] or [("", named(shown))],
         "n_selected": len(chosen),
+        "unnamed": max(len(chosen) - MOST_NAMED, 0),
         "n_total": total,
         "certainty": _sentence(certainty(model)),
         "n_wanted": model.n_features_to_select,
@@ -159,49 +190,199 @@ def _judged(model: Any) -> dict[str, Any] | None:
     }
 
 
+def _yardsticks(model: Any) -> Table | None:
+    """The error on new rows beside those of other models on the same rows."""
+    if not judged_on_new_rows(model):
+        return None
+    own = (float(model.expected_error_), float(model.expected_error_se_))
+    known = {"this model": own, **others(model)}
+    known[outcome_of(model).constant] = (float(model.constant_error_), 0.0)
+    most = max(error + se for error, se in known.values()) or 1.0
+    lines: list[list[str | Cell]] = [
+        [
+            name,
+            Cell(
+                measured(error, se).replace("+-", "±") if se else figure(error),
+                bar=error / most,
+                word="own" if name == "this model" else "other",
+            ),
+        ]
+        for name, (error, se) in sorted(known.items(), key=lambda one: one[1][0])
+    ]
+    caption = f"{_sentence(outcome_of(model).measure.name)} on rows held out: the lower the better"
+    return Table(caption, ["model", "error"], lines)
+
+
+def _verdict(model: Any) -> str:
+    """Whether a nonlinear model of few variables was worth it, in a sentence."""
+    own, se = float(model.expected_error_), float(model.expected_error_se_)
+    words = {
+        name: 1 if own < error - CLEAR * np.hypot(se, other) else -1 if own > error else 0
+        for name, (error, other) in others(model).items()
+    }
+    said = {1: "better than", 0: "about as well as", -1: "no better than"}
+    parts = [
+        f"{text} {' and '.join(name for name in words if words[name] == word)}"
+        for word, text in said.items()
+        if word in words.values()
+    ]
+    if not parts or not np.any(model.scale_):
+        return ""
+    text = f"It predicts {' and '.join(parts)}, which see all {model.n_features_in_:,} columns."
+    line = next(name for name in words if name != "boosted trees")
+    if words[line] < 1:
+        return f"{text} A model of straight lines would do."
+    return f"{text} A nonlinear model is worth it."
+
+
 def _on_rows(model: Any, rows: Assessment) -> dict[str, Any]:
     """How good the model is on the rows that were given."""
     outcome, found = outcome_of(model), rows.classes
     targets = [
-        [f"target {t}", number(one.rmse), share(one.r2)] for t, one in enumerate(rows.targets)
+        [f"target {t}", figure(one.rmse), share(one.r2)] for t, one in enumerate(rows.targets)
     ]
     head = ["target", "root mean squared error", "of its variance explained"]
     return {
         "n_rows": rows.n_rows,
         "error": rows.error,
         "compared": compared(model, rows.explained),
-        "missed": outcome.measure.of_rows,
         "targets": Table("Each target on the rows given", head, targets) if targets[1:] else None,
         "classes": found,
         "n_classes": len(outcome.labels),
         "auc": found.auc if found is not None and np.isfinite(found.auc) else None,
-        "class_tables": _class_tables([*map(str, outcome.labels)], found) if found else [],
+        "class_tables": class_tables([*map(str, outcome.labels)], found) if found else [],
     }
 
 
+def _without(model: Any, importance: float) -> float:
+    """The error on new rows without a variable."""
+    error, constant = known_error(model), float(model.constant_error_)
+    if not outcome_of(model).loss.quadratic:
+        return error + importance * (constant - error)
+    return float(np.sqrt(max(error**2 + importance * (constant**2 - error**2), 0.0)))
+
+
 def _variable_table(model: Any, rows: Assessment | None) -> Table | None:
-    """The variables with their scales, and how much each is missed on rows that were given."""
+    """The variables: how much each is missed, how sure it is, how many folds chose it."""
+    chosen = selected(model)
+    if not chosen:
+        return None
+    folds, known = chosen[0].folds is not None, chosen[0].importance is not None
+    if not known and rows is None:
+        head = ["variable", "scale", *(["folds"] if folds else [])]
+    else:
+        head = ["variable", "missed by", "error without it", *(["sure?"] if known else [])]
+        head += ["folds"] if folds else []
+    missed = _missed(model, rows, chosen)
+    most = max([each[0] for each in missed.values()] + [1e-9])
+    lines: list[list[str | Cell]] = []
+    for entry in chosen[:MOST_LISTED]:
+        line: list[str | Cell] = [entry.described]
+        if not missed:
+            line.append(Cell(figure(entry.scale), entry.scale / chosen[0].scale))
+        else:
+            part, error, without = missed[entry]
+            text = percent(part, error).replace("+-", "±")
+            line += [Cell(text, max(part, 0.0) / most), figure(without)]
+        if known:
+            line.append(Cell(entry.sure or "", word=entry.sure or ""))
+        lines.append([*line, *([f"{entry.folds}/{model.n_folds_}"] if folds else [])])
+    left = max(len(chosen) - MOST_LISTED, 0)
+    return Table("The variables, those that are missed most first", head, lines, left)
+
+
+def _in_two(table: Table | None) -> tuple[Table | None, Table | None]:
+    """The first lines of a long table, and the others."""
+    if table is None or len(table.lines) <= MOST_SHOWN:
+        return table, None
+    first = replace(table, lines=table.lines[:MOST_SHOWN], unlisted=0)
+    return first, replace(table, caption="The other variables", lines=table.lines[MOST_SHOWN:])
+
+
+def _missed(
+    model: Any, rows: Assessment | None, chosen: list[Entry]
+) -> dict[Entry, tuple[float, float, float]]:
+    """Of each variable the share of what is explained that is lost without it, and its error.
+
+    Then the error of the model without it.  On the rows that the fit held out, or those given.
+    """
+    if chosen[0].importance is not None:
+        return {
+            e: (
+                e.importance or 0.0,
+                e.importance_error or 0.0,
+                _without(model, e.importance or 0.0),
+            )
+            for e in chosen
+        }
+    if rows is None:
+        return {}
+    quadratic, unit = outcome_of(model).loss.quadratic, outcome_of(model).loss_unit
+    loss = rows.error**2 if quadratic else rows.error
+    part = rows.explained if np.isfinite(rows.explained) else 0.0
+    gain = loss * part / (1 - part) if 0 < part < 1 else loss or unit
+    found = {}
+    for one in rows.importances:
+        rise, se = (x * _part_of_rise(model) for x in (one.rise, one.standard_error))
+        without = max(loss + rise, 0.0)
+        error = float(np.sqrt(without)) if quadratic else without
+        found[one.entry] = (rise / gain, se / gain, error)
+    return found
+
+
+def _part_of_rise(model: Any) -> float:
+    """What not knowing a variable costs, as a part of the rise where it is drawn anew.
+
+    With squares a draw is as far from the mean of all as the value itself: half.
+    """
+    return 0.5 if outcome_of(model).loss.quadratic else 1.0
+
+
+def _detail_table(model: Any, rows: Assessment | None) -> Table | None:
+    """More on each variable: its scale, and the error without it on the rows given."""
     chosen = selected(model)
     if not chosen:
         return None
     total = sum(entry.scale for entry in chosen)
-    folds = chosen[0].folds is not None
-    head = ["variable", "scale", "share", *(["folds"] if folds else [])]
-    missed = {}
+    head = ["variable", "scale", "share of scales"]
+    given: dict[Entry, tuple[float, ...]] = {}
     if rows is not None:
-        head += ["missed by", "standard error"]
-        missed = {one.entry: (one.rise, one.standard_error) for one in rows.importances}
+        head.append("error without it on the rows given")
+        quadratic = outcome_of(model).loss.quadratic
+        loss = rows.error**2 if quadratic else rows.error
+        for one in rows.importances:
+            without = max(loss + one.rise * _part_of_rise(model), 0.0)
+            given[one.entry] = (float(np.sqrt(without)) if quadratic else without,)
     lines = [
         [
             entry.described,
-            number(entry.scale),
+            figure(entry.scale),
             share(entry.scale / total),
-            *([f"{entry.folds}/{model.n_folds_}"] if folds else []),
-            *map(number, missed.get(entry, ())),
+            *map(figure, given.get(entry, ())),
         ]
         for entry in chosen[:MOST_LISTED]
     ]
-    return Table("The variables that matter", head, lines, max(len(chosen) - MOST_LISTED, 0))
+    return Table("More on each variable", head, lines, max(len(chosen) - MOST_LISTED, 0))
+
+
+def _nearly(model: Any) -> list[str]:
+    """What is not in the model and nearly was, sentence by sentence."""
+    chosen, last, instead = also_chosen(model, MOST_LISTED), dropped_last(model), stand_ins(model)
+    out = [f"Not kept, but chosen {chosen}."] if chosen else []
+    if last:
+        out.append(f"Dropped last: {', '.join(last)}.")
+    return out + ([f"{'; '.join(instead)}."] if instead else [])
+
+
+def _pair_table(model: Any) -> Table | None:
+    """The pairs that act together."""
+    pairs, names = strongest_pairs(model)[:MOST_PAIRS], feature_names(model)
+    if not pairs:
+        return None
+    most = pairs[0][2]
+    lines: list[list[str | Cell]]
+    lines = [[f"{names[i]} and {names[j]}", Cell(share(s), s / most)] for i, j, s in pairs]
+    return Table("Pairs that act together", ["pair", "only together"], lines)
 
 
 def _sentence(text: str) -> str:
@@ -226,128 +407,12 @@ def _certainty(model: Any) -> dict[str, Any] | None:
     }
 
 
-def _class_tables(labels: list[str], found: ClassFigures) -> list[Table]:
-    """Of each class the share that is found, and of what is said to be it, the share that is.
-
-    Of a few classes, also what was said of each.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        right = np.diag(found.confusion)
-        recall = right / found.confusion.sum(axis=1)
-        precision = right / found.confusion.sum(axis=0)
-    counts = found.confusion.sum(axis=1).tolist()
-    each = [
-        [label, f"{n:,}", share(r), share(p)]
-        for label, n, r, p in zip(labels, counts, recall, precision, strict=True)
-    ]
-    head = ["class", "rows", "of these found (recall)", "right where said (precision)"]
-    caption, left = "Each class on the rows given", max(len(each) - MOST_LISTED, 0)
-    tables = [Table(caption, head, each[:MOST_LISTED], left, "classes ")]
-    if len(labels) <= NAMED_CLASSES:
-        against = [
-            [label, *(f"{count:,}" for count in said)]
-            for label, said in zip(labels, found.confusion.tolist(), strict=True)
-        ]
-        head = ["class", *(f"said {label}" for label in labels)]
-        tables.append(Table("What was said of the rows of each class", head, against))
-    return tables
-
-
-def _search(model: Any) -> dict[str, Any]:
-    """How the model was found, with the best of the candidates."""
-    path, outcome = model.path_, outcome_of(model)
-    sampled = model.effective_passes_ > 1.01 * model.n_passes_
-    error = np.where(np.isnan(path["validation_error"]), np.inf, path["validation_error"])
-    searched = np.asarray(path["loss"]) == "scores"
-    # Errors of the search may be of another kind than those of the last models.
-    kind = np.where(searched, outcome.search_error, outcome.measure.short).tolist()
-    what = [noun(model), "alpha", "error of", "validation error", "training error", "seconds"]
-    lines = [
-        [
-            str(path["kind"][i]),
-            str(path["inputs"][i]),
-            f"{path['n_variables'][i]:,}",
-            number(path["alpha"][i]),
-            kind[i],
-            *(number(path[k][i]) for k in ("validation_error", "training_error", "seconds")),
-        ]
-        for i in np.lexsort((error, searched))[:MOST_LISTED].tolist()
-    ]
-    table = Table("Candidates, the best first", ["kind", "inputs", *what], lines)
-    return {
-        "n_candidates": len(path["alpha"]),
-        "measure": outcome.measure.name,
-        "own_error": model.validation_error_ if model.n_folds_ else None,
-        "n_passes": model.n_passes_,
-        "effective_passes": model.effective_passes_ if sampled else None,
-        "kind": model.model_kind_,
-        "alpha": model.alpha_,
-        "n_components": model.offsets_.size,
-        "candidates": table if lines else None,
-    }
-
-
-def _data(model: Any) -> dict[str, Any]:
-    """What the model was fitted on."""
-    outcome, known = outcome_of(model), feature_names(model)
-    chosen = model.get_support(indices=True)[:MOST_LISTED].tolist()
-    head = ["variable", "mean", "standard deviation"]
-    if model.encoding_ is not None:
-        head += ["missing", "levels"]
-    lines = [[known[i], *_column(model, i)][: len(head)] for i in chosen]
-    table = Table("The selected variables in the training data", head, lines)
-    return {
-        "n_inputs": model.n_features_in_,
-        "target": outcome.target_text,
-        "constant": outcome.constant if model.model_kind_ == "mean" else None,
-        "normal_scores": model.input_map_.name == "quantile",
-        "imputed": model.missing == "impute",
-        "columns": table if lines else None,
-    }
-
-
-def _column(model: Any, column: int) -> list[str]:
-    """Mean, standard deviation, share missing and levels of a column of the user's table."""
-    encoding = model.encoding_
-    if encoding is None:
-        return [number(model.center_[column]), number(model.spread_[column]), "", ""]
-    places = np.flatnonzero(encoding.source == column)
-    of, mean = encoding.columns[column], model.center_[places]
-    if isinstance(of, Category):
-        levels = [*model.levels_[column].tolist(), "missing"]
-        return ["", "", *_level_shares(of, levels, mean)]
-    gaps = share(mean[-1]) if of.indicator else share(0.0)
-    return [number(mean[0]), number(model.spread_[places[0]]), gaps, ""]
-
-
-def _level_shares(of: Category, levels: list[Any], mean: np.ndarray) -> list[str]:
-    """The share that is missing, and the most frequent levels with theirs."""
-    count = f"{len(levels) - 1:,}"
-    if not of.onehot:
-        return ["", f"{count}, by the target's mean"]
-    # A level is the one column that has a one in its row; one without is what the others leave.
-    table = of.table[: len(levels)]
-    own = table.sum(axis=1) == 1
-    shares = np.where(own, table @ mean, np.nan)
-    if np.count_nonzero(~own) == 1:
-        shares[~own] = 1 - shares[own].sum()
-    elif not own[-1]:
-        shares[-1] = 0.0
-        if np.count_nonzero(~own) == 2:
-            shares[~own & (np.arange(own.size) < own.size - 1)] = 1 - shares[own].sum()
-    shares = np.maximum(shares, 0.0)  # rounding
-    order = [k for k in np.argsort(-shares[:-1], kind="stable") if shares[k] > 0][:NAMED_LEVELS]
-    named = ", ".join(f"{levels[k]} {share(shares[k])}" for k in order)
-    dots = ", ..." if len(levels) - 1 > len(order) else ""
-    return [share(shares[-1]), f"{count}: {named}{dots}"]
-
-
 def _use(model: Any) -> dict[str, Any]:
     """What the code that uses the model needs."""
-    known, chosen = feature_names(model), model.get_support(indices=True)
     return {
         "has_classes": bool(outcome_of(model).labels),
-        "columns": first_few((repr(known[i]) for i in chosen.tolist()), 6),
+        "any": bool(np.any(model.scale_)),
+        "named": hasattr(model, "feature_names_in_"),
     }
 
 

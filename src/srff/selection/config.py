@@ -368,6 +368,15 @@ class Config:
     blend_gain: float = 1e-3
     """By how much of the validation error each must lower it: less is chance."""
 
+    # What is asked of the rows held out when the model is found.
+    references: bool = True
+    """Whether ridge or its like and boosted trees are fitted beside, as a yardstick: a tenth of a
+    fit at most."""
+
+    importances: bool = True
+    """Whether variables are drawn anew on the rows held out, to see how much each is missed: a
+    twentieth of a fit."""
+
 
 CONFIG = Config()
 """What estimators use unless told otherwise."""
@@ -385,6 +394,8 @@ EFFORTS: dict[str, dict[str, Any]] = {
         "free_alphas": (1.0, 0.3),
         "free_members": 1,
         "free_large_members": 1,
+        "references": False,
+        "importances": False,
     },
     "thorough": {
         "max_iter": 60,

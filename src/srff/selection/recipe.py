@@ -85,11 +85,13 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
     if folds[0].averages:
         best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
         gain = gain_of_folds(folds, judge.with_own_loss(chosen), last)
+        held_out = last.each
     else:
         models = last_models(folds[0], on_one_set[0], judge.error(chosen))
         log.add(*models)
         best = best_of(models)
         gain = best.validation_error / max(judge.first_error(chosen), np.finfo(float).tiny)
+        held_out = judge.with_own_loss(chosen).each if len(folds) > 1 else (best,)
     return Found(
         best,
         log.candidates,
@@ -97,6 +99,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         expected_of(judge, among, chosen, gain),
         judged_rows(folds),
         agreement(folds, found),
+        held_out,
     )
 
 

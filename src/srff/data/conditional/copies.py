@@ -52,6 +52,8 @@ class Conditional:
     """Indices of the rows that laws are learned from."""
     aside: np.ndarray
     """Indices of the rows that copies are of."""
+    curves: bool = True
+    """Whether bent predictors are tried too."""
 
     def copies(self, unit: np.ndarray, rng: np.random.Generator) -> Copies:
         """The laws of a unit's columns given all columns outside of it."""
@@ -62,7 +64,7 @@ class Conditional:
         """Straight predictors and, where there are rows enough for them, bent ones."""
         straight = predictors(self.codes, self.levels)
         out = [straight]
-        if 3 * straight.source.size <= self.learn.size:
+        if self.curves and 3 * straight.source.size <= self.learn.size:
             out.append(predictors(self.codes, self.levels, bent=True))
         return tuple((P, Regressions(P.values[self.learn])) for P in out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from srff.data.scaling import Standardise
 from srff.estimators.classifier import SRFFClassifier
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
+from srff.export.format.answer import ANSWER, UNKNOWN, lacks
 from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
 from srff.export.format.certainty import Certainty
 from srff.export.format.container import Refused, check_keys, mapping, quoted
@@ -148,6 +150,9 @@ def _with_attributes(model: Any, stored: Stored) -> Any:
     for name, kind in known.fitted.items():
         if name in OPTIONAL and OPTIONAL[name] not in stored.arrays:
             continue
+        if name in UNKNOWN and lacks(name, stored):
+            stored.attributes[name] = deepcopy(UNKNOWN[name])
+            continue
         if name in LATER and name not in (*stored.values, *stored.arrays):
             stored.attributes[name] = LATER[name]
             continue
@@ -171,6 +176,9 @@ def _check_together(model: Any) -> None:
     ends = model.input_range_
     if ends is not None and (ends.shape[1] != 2 or (ends[:, 0] > ends[:, -1]).any()):
         raise Refused("input_range_ is no pair of rising ends for each column")
+    parts = [getattr(model, name, None) is None for name in ("importances_", "importances_se_")]
+    if parts[0] != parts[1]:
+        raise Refused("importances_se_ does not fit importances_")
     inputs = model.input_map_
     if isinstance(inputs, Standardise) and not (
         np.array_equal(inputs.center, model.center_[columns])
@@ -315,13 +323,14 @@ def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
     return {**INPUT, **tables, **outputs, **_RESULTS}
 
 
-REGRESSION = _random_feature_kinds({"n_targets_": Targets()})
-CLASSIFICATION = _random_feature_kinds({"classes_": Classes()})
+_PLAIN = _random_feature_kinds({"n_targets_": Targets()})
+REGRESSION = {**_PLAIN, **ANSWER}
+CLASSIFICATION = {**_random_feature_kinds({"classes_": Classes()}), **ANSWER}
 
 CLASSES: dict[str, ModelFormat] = {
     "SRFFRegressor": ModelFormat(SRFFRegressor, REGRESSION),
     "SRFFClassifier": ModelFormat(SRFFClassifier, CLASSIFICATION),
-    "RFFRegressor": ModelFormat(RFFRegressor, REGRESSION),
+    "RFFRegressor": ModelFormat(RFFRegressor, _PLAIN),
 }
 """The classes that a file can name."""
 

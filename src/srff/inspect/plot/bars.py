@@ -57,7 +57,8 @@ def scales(model: Any, *, top: int = 20, ax: Axes | None = None) -> Axes:
     """
     style.check_fitted(model, "scale_")
     parameters.check_integer("top", top, 1)
-    used, total = describe.selected(model), describe.n_entries(model)
+    total = describe.n_entries(model)
+    used = sorted(describe.selected(model), key=lambda entry: -entry.scale)
     ax = style.one_axes(ax, size_of_bars(min(top, len(used))))
     what = describe.noun(model)
     if not used:

@@ -61,6 +61,7 @@ def draw_panels(axes: np.ndarray, panels: list[Panel], results: list[Any], scene
             axis.annotate(MISSING, **at, ha="right", va="bottom", fontsize=size)
         if len(panel) == 1:
             axis.set(ylim=limits[1], ylabel=scene.label)
+            style.plain_numbers(axis.yaxis, float(np.abs(limits[1]).max()))
     if len(scene.outputs) > 1:
         _class_legend(axes, panels, scene)
 
@@ -76,7 +77,6 @@ def _continuous(
     """Curves and surfaces of numbers, by scikit-learn; then mend sizes, limits and labels."""
     if not panels:
         return
-    from matplotlib.patheffects import withStroke
     from sklearn.inspection import PartialDependenceDisplay
 
     used = sorted({j for panel in panels for j in panel})
@@ -98,7 +98,6 @@ def _continuous(
         contour_kw={"cmap": "viridis", "alpha": 1.0},
         pdp_lim=limits,
     )
-    outline = [withStroke(linewidth=1.2, foreground="0.2")]  # read on any colour
     for number, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
         style.tidy(axis)
         size = style.text_size(axis)
@@ -109,8 +108,7 @@ def _continuous(
         _rug(axis, deciles[panel[0]], "x")
         if len(panel) == 2:
             _rug(axis, deciles[panel[1]], "y")
-            for text in axis.texts:
-                text.set(fontsize=0.8 * size, color="white", path_effects=outline)
+            _colour_bar(axis, size)
             if not np.ptp(shown[number].average):
                 style.say(axis, "no effect", color="white")
             if len(scene.outputs) > 1:
@@ -119,6 +117,18 @@ def _continuous(
             (values,) = results[number]["grid_values"]
             for curve, colour in zip(results[number].average[1:], style.COLOURS[1:], strict=False):
                 axis.plot(values, curve, color=colour)
+
+
+def _colour_bar(ax: Axes, size: float) -> None:
+    """What the colours of a surface mean, beside it; numbers on the lines would hide each other."""
+    for text in [*ax.texts]:
+        text.remove()
+    filled: Any = next(each for each in ax.collections if getattr(each, "filled", False))
+    figure: Any = ax.figure
+    bar = figure.colorbar(filled, ax=ax, pad=0.03)
+    bar.ax.tick_params(labelsize=0.8 * size)
+    style.plain_numbers(bar.ax.yaxis, float(np.abs(filled.levels).max()))
+    bar.outline.set_visible(False)
 
 
 def _most_varied(result: Any) -> int:

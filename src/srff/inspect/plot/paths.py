@@ -301,7 +301,8 @@ def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
             "marker": MARKERS[number % len(MARKERS)],
             "s": area,
             "linewidths": 0.9,
-            "edgecolors": style.COLOURS[number % len(style.COLOURS)],
+            # After a round of marks the colours are one on: no two kinds have both alike.
+            "edgecolors": style.COLOURS[(number + number // len(MARKERS)) % len(style.COLOURS)],
         }
         full, hollow = member & seen & ~stopped, member & seen & stopped
         if full.any() or not hollow.any():
@@ -332,6 +333,8 @@ def _candidates(model: Any, x: str, ax: Axes, rows: np.ndarray) -> Axes:
         _set_out(ax, x, places[seen], describe.noun(model))
     if _is_wide(error[seen]):
         style.logarithmic(ax, error[seen])
+    else:
+        style.plain_numbers(ax.yaxis, float(error[seen].max()))
     style.tidy(ax, grid="y")
     _legend(ax)
     return ax

@@ -142,6 +142,25 @@ def few_ticks(ax: Axes) -> None:
     (width, height), size = room(ax), text_size(ax)
     ax.xaxis.set_major_locator(MaxNLocator(int(np.clip(width / (4.5 * size), 1, 8))))
     ax.yaxis.set_major_locator(MaxNLocator(int(np.clip(height / (2.5 * size), 2, 8))))
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        plain_numbers(axis, float(np.abs(limits).max()))
+
+
+UNITS = ((1e12, "tn"), (1e9, "bn"), (1e6, "M"), (1e3, "k"))
+"""Letters for large numbers on an axis."""
+
+LARGE = 1e5
+"""From which on they have one."""
+
+
+def plain_numbers(axis: Any, largest: float) -> None:
+    """Numbers that can be read one by one: no power of ten that stands far from them."""
+    from matplotlib.ticker import FuncFormatter
+
+    size, letter = next(((s, u) for s, u in UNITS if largest >= s), (1.0, ""))
+    if not LARGE <= largest < 1e15:
+        return
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / size:,.3g}{letter if x else ''}"))
 
 
 def logarithmic(ax: Axes, values: np.ndarray) -> None:

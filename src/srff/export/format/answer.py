@@ -1,0 +1,102 @@
+"""What a fit leaves beside its model for a reader, on its way to a file and back."""
+
+# ruff: noqa: D102 (what pack and unpack do is said once, in Kind)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from srff.estimators.answer import TABLES
+from srff.export.format.container import Refused
+from srff.export.format.kinds import (
+    Count,
+    Floats,
+    Integers,
+    Kind,
+    OrNone,
+    Packed,
+    Stored,
+    Text,
+    Texts,
+    short_text,
+)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of other models with their standard errors, by name."""
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        Texts().pack(f"{name}.names", [*value], out)
+        Floats().pack(f"{name}.errors", [error for error, _ in value.values()], out)
+        Floats().pack(f"{name}.standard_errors", [se for _, se in value.values()], out)
+
+    def unpack(self, name: str, stored: Stored) -> dict[str, tuple[float, float]]:
+        rows = (f"rows of {name}",)
+        names = [short_text(name, text) for text in Texts(rows).unpack(f"{name}.names", stored)]
+        if len(set(names)) < len(names):
+            raise Refused(f"{name} has one name twice")
+        parts = [
+            Floats(rows, low=0.0).unpack(f"{name}.{part}", stored).tolist()
+            for part in ("errors", "standard_errors")
+        ]
+        return dict(zip(names, zip(*parts, strict=True), strict=True))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A table whose rows speak of inputs, by their positions, and a number of each."""
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        *places, last = TABLES[name]
+        for column in places:
+            Integers().pack(f"{name}.{column}", value[column], out)
+        Floats().pack(f"{name}.{last}", value[last], out)
+
+    def unpack(self, name: str, stored: Stored) -> dict[str, np.ndarray]:
+        *places, last = TABLES[name]
+        rows, size = (f"rows of {name}",), stored.sizes["columns"]
+        out = {}
+        for column in places:
+            out[column] = Integers(rows).unpack(f"{name}.{column}", stored)
+            if (out[column] >= size).any():
+                raise Refused(f"{name}.{column} has positions that are not below {size}")
+        return out | {last: Floats(rows).unpack(f"{name}.{last}", stored)}
+
+
+COLUMNS = ("columns",)
+
+ANSWER: dict[str, Kind] = {
+    "reference_errors_": Errors(),
+    "importances_": OrNone(Floats(COLUMNS)),
+    "importances_se_": OrNone(Floats(COLUMNS, low=0.0)),
+    **dict.fromkeys(TABLES, Inputs()),
+    "target_name_": OrNone(Text()),
+    "n_rows_": OrNone(Count()),
+}
+
+UNKNOWN: dict[str, Any] = {
+    "reference_errors_": {},
+    "importances_": None,
+    "importances_se_": None,
+    **{
+        name: {column: np.zeros(0, dtype=np.intp) for column in places} | {last: np.zeros(0)}
+        for name, (*places, last) in TABLES.items()
+    },
+    "target_name_": None,
+    "n_rows_": None,
+}
+"""What stands for them in files of formats before 6."""
+
+FIRST = {"reference_errors_": "names.lengths", **{n: parts[0] for n, parts in TABLES.items()}}
+"""A tensor that tells whether a file has them."""
+
+
+def lacks(name: str, stored: Stored) -> bool:
+    """Whether a file is of before there were such."""
+    if name in FIRST:
+        return f"{name}.{FIRST[name]}" not in stored.arrays
+    return name in UNKNOWN and name not in (*stored.values, *stored.arrays)
