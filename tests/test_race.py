@@ -59,7 +59,7 @@ def test_all_lines_run_until_their_error_rises_or_they_are_far_behind(problem, m
     assert len(search.log.candidates) == 7
 
 
-def test_a_line_that_is_behind_at_the_first_penalty_sees_as_many_as_it_may(problem, monkeypatch):
+def test_a_patient_line_that_is_behind_at_the_first_penalty_sees_another(problem, monkeypatch):
     errors = {"fast": [1.0, 0.9, 0.8], "slow": [2.0, 0.5, 0.1], "lost": [2.0, 1.9, 0.0]}
     tried = dict.fromkeys(errors, 0)
 
@@ -72,10 +72,15 @@ def test_a_line_that_is_behind_at_the_first_penalty_sees_as_many_as_it_may(probl
     monkeypatch.setattr(lines, "descend_penalties", descend_penalties)
     alphas = np.array([1.0, 0.1, 0.01])
     begun = [
-        lines.Line((search,), (lines.Descent(replace(_start(problem), family=name), alphas),))
+        lines.Line(
+            (search,),
+            (lines.Descent(replace(_start(problem), family=name), alphas),),
+            patient=name != "fast",
+        )
         for name in errors
     ]
-    lines.run(begun, limit=1.5, least=2)
+    assert CONFIG.screened_rounds == 2
+    lines.run(begun, limit=1.5)
     assert tried == {"fast": 2, "slow": 3, "lost": 2}
 
 

@@ -48,6 +48,8 @@ class Line:
     """Family and kind of the start."""
     made: tuple[Panel, ...] = ()
     running: bool = True
+    patient: bool = False
+    """Whether it sees some penalties before it may drop out."""
 
     @property
     def best(self) -> Panel:
@@ -58,6 +60,11 @@ class Line:
     def number(self) -> int:
         """The place of its penalty."""
         return int(np.argmin([panel.error for panel in self.made]))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is too early for it to drop out."""
+        return self.patient and len(self.made) < self.folds[0].config.screened_rounds
 
     def tasks(self, effort: Effort) -> list[Callable[[], Candidate]]:
         """The descents at the next penalty."""
@@ -83,7 +90,8 @@ class Line:
 def run(lines: list[Line], *, limit: float = inf, least: int = 1, anew: bool = False) -> list[Line]:
     """All lines against each other, a round for each penalty.
 
-    A line drops out when its error is more than ``limit`` times the best of all.  Lines that begin
+    A line drops out when its error is more than ``limit`` times the best of all; a patient one
+    later.  Lines that begin
     anew take twice the iterations of those that go on from what was learned.
     """
     every = tuple(search for line in lines for search in line.folds)
@@ -99,9 +107,7 @@ def run(lines: list[Line], *, limit: float = inf, least: int = 1, anew: bool = F
         log.add(*[line.made[-1].row() for line, t in zip(lines, tasks, strict=True) if t])
         best = min(line.best.error for line in lines)
         lines = [
-            line
-            if line.best.error <= limit * best or len(line.made) < least
-            else replace(line, running=False)
+            line if line.waits or line.best.error <= limit * best else replace(line, running=False)
             for line in lines
         ]
     return lines

@@ -23,7 +23,7 @@ def race(scalings: list[Folds]) -> tuple[Folds, list[Panel], Untouched]:
     config, n_rows = scalings[0][0].config, scalings[0][0].problem.n_rows
     scalings[0][0].log.stage("start")
     leading = [folds[:1] for folds in scalings] if n_rows >= config.lead_rows else scalings
-    lines = run(_lines(leading), limit=config.runner_error, least=config.race_rounds, anew=True)
+    lines = run(_lines(leading), limit=config.runner_error, anew=True)
     lines.sort(key=lambda line: line.best.error)
     chosen, error = lines[0].folds, lines[0].best.error
     firsts: dict[str, Line] = {}
@@ -54,7 +54,7 @@ def _lines(scalings: list[Folds]) -> list[Line]:
                 descents.get(key) or nothing(search)
                 for descents, search in zip(known, scaling, strict=True)
             ]
-            lines.append(Line(scaling, tuple(each), key))
+            lines.append(Line(scaling, tuple(each), key, patient=key[0] == "screen"))
     return lines
 
 
