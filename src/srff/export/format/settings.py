@@ -30,8 +30,8 @@ LEFT_OUT = (
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine
 it is on: a file from elsewhere must not say where a fit is to write."""
 
-LATER = {"effort": "auto", "keep": "fewest"}
-"""Parameters that files of formats before 3 and 4 lack, and the values that they stand for."""
+LATER = {"effort": "auto", "keep": "fewest", "fresh_draws": False}
+"""Parameters that files of earlier versions lack, and the values that they stand for."""
 
 CODE = ("kernel", "loss", "categories")
 """Those of them that the user is told of."""
@@ -345,6 +345,7 @@ CHECKS: dict[str, Check] = {
     "n_jobs": _or(None, _IS_THREADS),
     "random_state": _or(None, _IS_SEED),
     "checkpoint": _IS_NONE,
+    "fresh_draws": _IS_TRUTH,
     "verbose": _among(lambda value: isinstance(value, bool | int)),
     "callback": _IS_NONE,
 }
