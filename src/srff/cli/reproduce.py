@@ -137,13 +137,13 @@ def _cells(asked: list[str]) -> list[Cell]:
 
 
 def _quick(cells: list[Cell]) -> list[Cell]:
-    """What a quick run keeps; the real data and SE3 first, which take longest."""
+    """What a quick run keeps, in an order that leaves the longest for the end of each round."""
     kept = [
         cell
         for cell in cells
         if cell.method != "SRFF-b" and (cell.n <= QUICK_ROWS or not cell.problem.startswith("SE"))
     ]
-    return kept[::-1]
+    return sorted(kept, key=lambda cell: (cell.method in ("SRFF", "Denovas"), cell.n))
 
 
 def _quick_settings(settings: Settings) -> Settings:
@@ -167,7 +167,6 @@ def _show(asked: list[str], methods: set[str], outcomes: list[Outcome], out: Pat
     """The tables that were asked for, and where the results are."""
     from rich.console import Console
 
-    from srff.reproduction.comparison import without_data
     from srff.reproduction.published import TABLES
     from srff.reproduction.show import markdown, print_scales, print_table
 
@@ -180,9 +179,8 @@ def _show(asked: list[str], methods: set[str], outcomes: list[Outcome], out: Pat
     if FIGURE in asked:
         print_scales(console, outcomes)
         written += _figure(outcomes, out / "sparsity.svg")
-    lines = without_data(outcomes)
-    for line in [*lines, "Written: " + ", ".join(str(path) for path in written)]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    text = "Written: " + ", ".join(str(path) for path in written)
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _figure(outcomes: list[Outcome], path: Path) -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,25 +108,17 @@ def other_ways(table: PaperTable, outcomes: dict[Cell, list[Outcome]]) -> list[s
 
 
 def failures(table: PaperTable, outcomes: dict[Cell, list[Outcome]]) -> list[str]:
-    """A sentence for each cell that could not run."""
+    """A sentence for each cell that could not run, and for each problem whose data are missing."""
     lines = []
     for cell in table.cells:
         summary = summarise(outcomes.get(cell, []))
-        if summary is not None and summary.status != "ok":
-            lines.append(f"{cell.problem} {cell.n:,} {cell.method}: {summary.status}")
-    return lines
-
-
-def without_data(outcomes: Iterable[Outcome]) -> list[str]:
-    """A sentence for each problem that could not run at all for want of its data."""
-    by_problem: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_problem.setdefault(outcome.problem, []).append(outcome)
-    return [
-        f"{problem} is left out: {of[0].status.removeprefix('no data: ')}"
-        for problem, of in by_problem.items()
-        if all(o.status.startswith("no data") for o in of)
-    ]
+        if summary is None or summary.status == "ok":
+            continue
+        why, _, more = summary.status.partition(": ")
+        missing = why == "no data"
+        row = f"{cell.problem} {cell.n:,} {cell.method}"
+        lines.append(f"{cell.problem} is left out: {more}" if missing else f"{row}: {why}: {more}")
+    return list(dict.fromkeys(lines))
 
 
 def median_scales(outcomes: list[Outcome]) -> np.ndarray | None:
