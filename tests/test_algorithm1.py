@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from small_problems import alternated, prepare
-from srff import SRFFRegressor, srff_path
+from srff import RFFRegressor, SRFFRegressor, srff_path
 from srff.core.features import Expansion
 from srff.core.groups import Groups
 from srff.core.kernels import Gaussian
 from srff.core.losses import SQUARED
 from srff.core.simplex import project_simplex
 from srff.paper.algorithm1 import Algorithm1, _MeanLoss
-from srff.paper.alpha_search import RACE, alpha_grid, lowest, search_alternating
+from srff.paper.alpha_search import alpha_grid, lowest, search_alternating
 from srff.paper.reference import algorithm1
 from srff.reproduction.datasets import make_se2
 
@@ -167,16 +170,97 @@ def test_of_equal_errors_the_largest_alpha_is_chosen():
     assert lowest([3.0, 1.0 + 1e-13, 1.0, np.inf]) == 1
 
 
-def test_the_race_ends_with_the_answer_of_the_whole_grid(problem):
-    alphas = alpha_grid(problem.training_statistics(problem.scale))[5:45]
-    full = search_alternating(problem, alphas, max_iter=24, tol=1e-4, race=False)
-    raced = search_alternating(problem, alphas, max_iter=24, tol=1e-4)
-    assert not any(c.stopped for c in full.runs)
-    left = sum(not c.stopped for c in raced.runs)
-    assert left == dict(RACE)[16]
-    assert np.sqrt(raced.best.validation_error) <= 1.01 * np.sqrt(full.best.validation_error)
-    done = [sum(c.state.n_iter for c in r.runs) for r in (raced, full)]
-    assert done[0] < done[1] / 2
+@pytest.fixture
+def slow_start():
+    """A steep line and a small wave: penalties that let the wave in begin with overfitting."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((150, 4))
+    y = 3 * X[:, 0] + np.sin(3 * X[:, 1]) + 0.05 * rng.standard_normal(150)
+    with prepare(
+        X,
+        y[:, None],
+        None,
+        rng,
+        kernel=Gaussian(),
+        n_components=50,
+        budget=2.0,
+        validation=0.3,
+        dtype="float64",
+        n_jobs=1,
+    ) as problem:
+        yield problem
+
+
+def test_the_best_alpha_is_chosen_though_it_begins_slowest(slow_start):
+    p = slow_start
+    alphas = alpha_grid(p.training_statistics(p.scale))[[12, 18, 24, 39]]
+    paths = [alternated(p, alpha, max_iter=400, tol=1e-4) for alpha in alphas]
+    errors = [[p.validation_error(s.scale, s.coef, s.constant) for s in path] for path in paths]
+    # After four iterations the last alpha is the worst of all, also if it gained thrice as much.
+    early = np.sqrt([of[:5] for of in errors])
+    assert (early.argmax(axis=0) == 3).all()
+    assert (3 * early[:, 4] - 2 * early[:, 3]).argmax() == 3
+    ends = np.array([of[-1] for of in errors])
+    assert ends.argmin() == 3
+    assert np.sqrt(ends[3]) < 0.6 * np.sqrt(ends[:3].min())
+    found = search_alternating(p, alphas, max_iter=400, tol=1e-4)
+    assert found.chosen == 3
+    np.testing.assert_allclose([c.validation_error for c in found.candidates], ends, rtol=1e-9)
+
+
+def test_with_patience_the_rest_of_the_grid_is_left_when_none_is_better(slow_start):
+    p = slow_start
+    alphas = alpha_grid(p.training_statistics(p.scale))[[12, 18, 24, 30, 36]]
+    settings = {"max_iter": 20, "tol": 1e-4}
+    whole = search_alternating(p, alphas, **settings)
+    errors = np.array([c.validation_error for c in whole.candidates])
+    reached = next(k for k in range(1, 5) if errors[k] >= errors[:k].min())
+    left = search_alternating(p, alphas, patience=1, **settings)
+    assert [c.validation_error for c in left.candidates] == errors[: reached + 1].tolist()
+    assert left.chosen == errors[:reached].argmin()
+    assert len(search_alternating(p, alphas, patience=5, **settings).runs) == 5
+
+
+def test_with_fresh_draws_each_alpha_has_random_features_of_its_own(slow_start):
+    p = slow_start
+    alphas = alpha_grid(p.training_statistics(p.scale))[10:40:10]
+    settings = {"max_iter": 10, "tol": 1e-4}
+    one = search_alternating(p, alphas, **settings)
+    fresh = search_alternating(p, alphas, fresh_draws=True, **settings)
+    offsets = [np.array([c.point.b for c in found.candidates]) for found in (one, fresh)]
+    assert (offsets[0] == p.b).all()
+    assert [np.array_equal(b, p.b) for b in offsets[1]] == [True, False, False]
+    assert not np.array_equal(offsets[1][1], offsets[1][2])
+    # The first alpha has the draw of the problem, and so its result.
+    errors = [[c.validation_error for c in found.candidates] for found in (one, fresh)]
+    assert errors[1][0] == pytest.approx(errors[0][0], rel=1e-12)
+    assert fresh.chosen == int(np.argmin(errors[1]))
+    # A model stands with its own draw: its error can be had from what it consists of.
+    for candidate in fresh.candidates:
+        error = p.validation.loss(SQUARED, candidate.expansion())
+        assert error == pytest.approx(candidate.validation_error, rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [SRFFRegressor(**PAPER), RFFRegressor(random_state=0)])
+def test_the_estimators_choose_among_fresh_draws(estimator, ring):
+    X, y = ring
+    settings = {"n_components": 20, "fresh_draws": True}
+    if isinstance(estimator, SRFFRegressor):
+        settings["max_iter"] = 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        models = [clone(estimator).set_params(**settings).fit(X, y) for _ in range(2)]
+    errors = models[0].path_["validation_error"]
+    assert errors.size == 50
+    assert errors.min() == errors[models[0].path_["alpha"] == models[0].alpha_][0]
+    np.testing.assert_array_equal(*[m.frequencies_ for m in models])
+
+
+def test_fresh_draws_are_of_the_papers_solver(ring):
+    with pytest.raises(ValueError, match="fresh_draws=True needs solver='alternating'"):
+        SRFFRegressor(fresh_draws=True).fit(*ring)
+    with pytest.raises(ValueError, match="fresh_draws=3 must be True or False"):
+        RFFRegressor(fresh_draws=3).fit(*ring)
 
 
 def test_the_path_function_runs_every_alpha_to_its_end(ring):

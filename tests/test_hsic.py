@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
+from srff.core.bandwidth import neighbour_sigma
 from srff.reproduction.baselines import HSICLasso, hsic
 
 
@@ -168,3 +169,20 @@ def test_entry_order_is_that_of_pyhsiclasso(block_size, capsys):
     assert entry_order(coefs)[:6] == entry_order(np.asarray(theirs.path).T)[:6]
     beta = np.asarray(theirs.beta).ravel()
     assert np.abs(coefs - beta).max(axis=1).min() < 1e-5  # float32 there
+
+
+def test_the_second_stage_keeps_the_width_of_all_variables_unless_told_otherwise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 8))
+    y = X[:, 1] * np.sin(X[:, 4]) + rng.normal(0, 0.1, 200)
+    U = (X - X.mean(axis=0)) / X.std(axis=0)
+    same = HSICLasso(random_state=0).fit(X, y)
+    assert same.sigma_ == pytest.approx(neighbour_sigma(U[: int(0.8 * 200)]), rel=0.1)
+    used = same.selected_.size
+    assert same.model_.budget_ == pytest.approx(used / same.sigma_)
+    assert same.path_["validation_error"].size <= 50
+    anew = HSICLasso(refit_width="selected", random_state=0).fit(X, y)
+    # Neighbours are nearer in fewer variables, so that the kernel is narrower.
+    assert anew.model_.budget_ > anew.selected_.size / anew.sigma_
+    with pytest.raises(ValueError, match="refit_width='none' is unknown"):
+        HSICLasso(refit_width="none").fit(X, y)

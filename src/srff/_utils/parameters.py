@@ -66,6 +66,12 @@ def check_choice(name: str, value: Any, accepted: tuple[str, ...], *, or_none: b
     return value
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
 def check_dtype(value: Any) -> Any:
     """float32, float64, or the text "auto"."""
     if isinstance(value, str) and value == "auto":

@@ -114,7 +114,8 @@ class Problem(Resource):
     """Kept for its centers and spreads, whichever scaling is chosen."""
     checkpoint: Checkpoint = field(repr=False)
     column_order: np.ndarray | None = field(default=None, repr=False)
-    """The columns in an order of their own, by what they hold; None where that is not known."""
+    """The columns in an order of their own, by what they hold, that rows of ``E`` are drawn in; None
+    is that in which they stand."""
     others: tuple[Problem, ...] = field(default=(), repr=False)
     """The same with each of the other folds held out.  They share scalings, which do not look at
     how inputs and target go together, and have random numbers of their own."""
@@ -208,6 +209,12 @@ class Problem(Resource):
         columns = np.flatnonzero(scale)
         return scale[columns, None] * self.E[columns], self.b, columns
 
+    def redrawn(self) -> Problem:
+        """The same rows behind the same engines with another draw of ``E`` and ``b``."""
+        E, b = _draws(self.kernel, self.rng, self.E.shape, self.column_order)
+        E[self.scale == 0] = 0.0
+        return replace(self, E=E, b=b)
+
     def training_statistics(self, scale: np.ndarray) -> Statistics:
         """The statistics of the training rows at ``scale``, with the targets of the search."""
         return self.training.statistics(*self.frequencies(scale), self.search_loss)
@@ -262,10 +269,7 @@ def make_problem(
     """Draw ``E`` and ``b``, measure the kernel's width, choose scalings of the inputs."""
     o, n_rows, n_features = settings, dataset.n_rows, dataset.n_features
     n_components = o.n_components or int(np.clip(n_rows, *N_COMPONENTS))
-    E = o.kernel.sample(rng, (n_features, n_components))
-    if dataset.column_order is not None:
-        E[dataset.column_order] = E.copy()  # a column has its draws wherever it stands
-    b = rng.uniform(0.0, 2 * np.pi, n_components)
+    E, b = _draws(o.kernel, rng, (n_features, n_components), dataset.column_order)
 
     varies = dataset.inputs.varies
     E[~varies] = 0.0
@@ -316,6 +320,16 @@ def make_problem(
             for rows, seed in zip(others, seeds, strict=True)
         ),
     )
+
+
+def _draws(
+    kernel: Kernel, rng: np.random.RandomState, shape: tuple[int, int], order: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """``E`` (d x D) of the kernel's spectral measure, and ``b`` (D)."""
+    E = kernel.sample(rng, shape)
+    if order is not None:
+        E[order] = E.copy()  # a column has its draws wherever it stands
+    return E, rng.uniform(0.0, 2 * np.pi, shape[1])
 
 
 def block_dtype(dtype: Any, n_rows: int, float64_rows: int = FLOAT64_ROWS) -> np.dtype:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -31,6 +31,7 @@ from srff.estimators.fitted import ranges_of, store_constant, store_model, whole
 from srff.estimators.prediction import PredictsFromColumns
 from srff.estimators.training_rows import TrainingRows, joint_columns
 from srff.estimators.validation import check_validation
+from srff.paper.alpha_search import N_ALPHAS
 
 
 class RandomFeatureModel(PredictsFromColumns, TrainingRows):
@@ -43,6 +44,11 @@ class RandomFeatureModel(PredictsFromColumns, TrainingRows):
     categories: Any = "auto"
     missing: str = "error"
     target_weights: Any = "variance"
+    grid_size: ClassVar[int] = N_ALPHAS
+    """The length of the grid of alpha, the paper's; for a shorter look."""
+    grid_patience: ClassVar[int | None] = None
+    """Alphas in succession without a better one after which the rest of the paper's grid is left;
+    None goes through all of it."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,6 +185,7 @@ collection or None
         parameters.check_positive(
             "budget", self.budget, most=parameters.LARGEST_BUDGET, or_text="auto"
         )
+        parameters.check_flag("fresh_draws", self.fresh_draws)
         parameters.check_callback(self.callback)
         parameters.check_dtype(self.dtype)
         check_validation(self.validation)

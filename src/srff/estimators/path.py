@@ -20,8 +20,7 @@ def srff_path(
 ) -> SRFFPath:
     """Fit the paper's algorithm at every alpha of a grid, each to its end.
 
-    This is what ``SRFFRegressor(alpha="auto")`` chooses from, without its race: there candidates
-    that fall behind are stopped early.
+    This is what ``SRFFRegressor(solver="alternating", refine=None)`` chooses from.
 
     Parameters
     ----------
@@ -65,4 +64,4 @@ def srff_path(
     ):
         if not problem.learnable:
             raise ValueError("The target or every input is constant: there is no path to follow.")
-        return follow_path(problem, alphas, *model._limits(), report)
+        return follow_path(problem, alphas, *model._limits(), model.fresh_draws, report)

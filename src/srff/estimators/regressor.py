@@ -45,6 +45,9 @@ default="gaussian"
         How scales are found.  "profile" solves for the coefficients at every point of the descent;
         with ``refine=None`` it is a projected descent on the simplex whose alpha follows the
         evidence.  "alternating" is the paper's Algorithm 1.
+    fresh_draws : bool, default=False
+        Whether each alpha of the paper's grid has random frequencies ``E`` and offsets ``b`` of its
+        own, so that the validation error chooses among draws too.  For ``solver="alternating"``.
     refine : {"auto", "metric", "frequencies"} or None, default="auto"
         What is learned beyond scales: a metric ``W = L E``, or every frequency on its own; "auto"
         chooses among them and scales alone by validation error.  None keeps to the simplex.
@@ -100,7 +103,7 @@ default="gaussian"
         ``solver="alternating"`` use one split: that which learns from most rows, or of k folds one,
         by default 0.2 or 30 rows but at most 0.4 if that is more.
     max_iter : int or None, default=None
-        Most iterations of one descent; None is 100 for ``solver="alternating"`` and 30 for
+        Most iterations of one descent; None is 400 for ``solver="alternating"`` and 30 for
         "profile" (15 if ``effort`` is "quick", 60 if "thorough").
     tol : float or None, default=None
         A descent stops when the objective's relative decrease in an iteration is below ``tol``;
@@ -248,6 +251,7 @@ default="gaussian"
         alpha: float | str = "auto",
         budget: float | str = "auto",
         solver: str = "profile",
+        fresh_draws: bool = False,
         refine: str | None = "auto",
         effort: str = "auto",
         keep: str = "auto",
@@ -277,6 +281,7 @@ default="gaussian"
         self.alpha = alpha
         self.budget = budget
         self.solver = solver
+        self.fresh_draws = fresh_draws
         self.refine = refine
         self.effort = effort
         self.keep = keep

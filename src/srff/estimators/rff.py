@@ -27,6 +27,9 @@ default="gaussian"
         Ridge penalty per row; "auto" chooses among 50 values by validation error.
     budget : float or "auto", default="auto"
         The sum of the scales; "auto" is d / sigma.
+    fresh_draws : bool, default=False
+        Whether each alpha of the grid has random frequencies and offsets of its own, so that the
+        validation error chooses among draws too.
     validation : float, int, pair (X, y), splitter, list of (train, test) or None, default=None
         As in :class:`SRFFRegressor` with ``refine=None``: of several splits one is used.
     dtype : {"auto", "float32", "float64"}, default="auto"
@@ -69,6 +72,7 @@ default="gaussian"
         *,
         alpha: float | str = "auto",
         budget: float | str = "auto",
+        fresh_draws: bool = False,
         validation: Any = None,
         dtype: Any = "auto",
         device: str = "cpu",
@@ -82,6 +86,7 @@ default="gaussian"
         self.n_components = n_components
         self.alpha = alpha
         self.budget = budget
+        self.fresh_draws = fresh_draws
         self.validation = validation
         self.dtype = dtype
         self.device = device
@@ -92,5 +97,5 @@ default="gaussian"
         self.callback = callback
 
     def _search(self, problem: Problem, report: Callback) -> Found:
-        best, candidates = search_ridge(problem, self._alphas())
+        best, candidates = search_ridge(problem, self._alphas(), self.fresh_draws, self.grid_size)
         return Found(best, candidates, 1)

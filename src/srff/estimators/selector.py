@@ -24,7 +24,7 @@ from srff.estimators.answer import TABLES, of_columns, store_answer, store_table
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.column_selector import ColumnSelectorMixin
 from srff.inspect.describe import html_summary, summary
-from srff.paper.alpha_search import search_alternating
+from srff.paper.alpha_search import MAX_ITER, TOL, search_alternating
 from srff.paper.profile_search import BUDGET_FACTORS, search_profile
 from srff.selection.config import CONFIG, EFFORTS, Config
 from srff.selection.recipe import find_model
@@ -171,6 +171,10 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
                 "inputs='quantile' needs solver='profile' and refine='auto', 'metric' or "
                 f"'frequencies', got solver={self.solver!r}, refine={self.refine!r}."
             )
+        if self.fresh_draws and self.solver != "alternating":
+            raise ValueError(
+                f"fresh_draws=True needs solver='alternating', got solver={self.solver!r}."
+            )
         parameters.check_choice("missing", self.missing, MISSING)
         check_how("categories", self.categories)
         if self.n_features_to_select is not None:
@@ -193,7 +197,7 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
     def _limits(self) -> tuple[int, float]:
         """Iterations of a descent, and the relative decrease that ends it."""
         if self.solver == "alternating":
-            return self._given_limits(100, 1e-4)
+            return self._given_limits(MAX_ITER, TOL)
         return self._given_limits(self._config().max_iter, self._config().tol)
 
     def _given_limits(self, max_iter: int, tol: float) -> tuple[int, float]:
@@ -275,7 +279,14 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         """The paper's Algorithm 1 along the grid of alpha."""
         max_iter, tol = self._limits()
         result = search_alternating(
-            problem, self._alphas(), max_iter=max_iter, tol=tol, report=report
+            problem,
+            self._alphas(),
+            max_iter=max_iter,
+            tol=tol,
+            fresh_draws=self.fresh_draws,
+            n_alphas=self.grid_size,
+            patience=self.grid_patience,
+            report=report,
         )
         if not result.best.state.converged:
             warnings.warn(
@@ -284,7 +295,7 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        candidates = result.candidates(problem)
+        candidates = result.candidates
         return candidates[result.chosen], candidates
 
     def _forced_groups(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The paper's search over lambda: a grid of alpha, and the race along it.
+"""The paper's search over lambda: Algorithm 1 at every alpha of a grid, each to its end.
 
 ``alpha`` is the paper's lambda per row and feature: ``lambda = n D alpha``.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,37 +27,26 @@ N_ALPHAS = 50
 GRID_SPAN = 1e-7
 """The grid's lower end, as a share of its upper end: the resolution of float32 statistics."""
 
-RACE = ((1, 32), (2, 24), (4, 16), (8, 10), (16, 6), (32, 4), (64, 2))
-"""(outer iterations, runs left after them).  See :func:`search_alternating`."""
+MAX_ITER, TOL = 400, 1e-4
+"""Most outer iterations, and the relative decrease of the objective that ends them: the synthetic
+problems need 20 to 100 iterations, Computer Activity 250."""
 
 
-def alpha_grid(statistics: Statistics, unit: float = 1.0) -> np.ndarray:
-    """The paper's number of log-spaced alphas, falling from the largest eigenvalue of ``G / n``.
+def alpha_grid(statistics: Statistics, unit: float = 1.0, n_alphas: int = N_ALPHAS) -> np.ndarray:
+    """Log-spaced alphas, falling from the largest eigenvalue of ``G / n``; the paper has fifty.
 
     ``unit`` is half the curvature of the loss: one for the squared loss.
     """
     top = unit * largest_eigenvalue(statistics)
-    return top * np.logspace(0, np.log10(GRID_SPAN), N_ALPHAS)
+    return top * np.logspace(0, np.log10(GRID_SPAN), n_alphas)
 
 
-@dataclass
+@dataclass(frozen=True)
 class AlphaRun:
-    """One alpha on its way: the state of its solver and what it has cost."""
+    """Where the solver ended at one alpha, and that as a candidate with its error."""
 
     state: AlternatingState
-    validation_error: float
-    error_at_rung: float
-    seconds: float = 0.0
-    stopped: bool = False
-
-    @property
-    def promise(self) -> float:
-        """The RMSE that it would have if it gained twice more what it gained since the last rung.
-
-        Small alphas start worse and gain longer; ranked by their error alone they leave too soon.
-        """
-        now, then = np.sqrt(self.validation_error), np.sqrt(self.error_at_rung)
-        return float(now - 2 * max(then - now, 0.0))
+    candidate: Candidate
 
 
 @dataclass(frozen=True)
@@ -71,17 +61,10 @@ class SearchResult:
         """The chosen run."""
         return self.runs[self.chosen]
 
-    def candidates(self, problem: Problem) -> list[Candidate]:
+    @property
+    def candidates(self) -> list[Candidate]:
         """The runs as candidates."""
-        return [
-            replace(
-                candidate_at(problem, run.state),
-                validation_error=run.validation_error,
-                seconds=run.seconds,
-                stopped=run.stopped,
-            )
-            for run in self.runs
-        ]
+        return [run.candidate for run in self.runs]
 
 
 def search_alternating(
@@ -90,54 +73,105 @@ def search_alternating(
     *,
     max_iter: int,
     tol: float,
-    race: bool = True,
+    fresh_draws: bool = False,
+    n_alphas: int = N_ALPHAS,
+    patience: int | None = None,
     report: Callback = lambda progress: None,
 ) -> SearchResult:
     """The paper's algorithm for every alpha of a grid; the lowest validation error is chosen.
 
-    All runs start at the same scales, so the first Step 1 of the whole grid costs one pass and one
-    eigendecomposition.  With ``race``, they run side by side and at the iterations of ``RACE`` only
-    the most promising go on: the rest of the grid is stopped, marked as such, and cannot be chosen.
-    ``alphas=None`` stands for :func:`alpha_grid`.
+    Every alpha is followed to its end.  None is stopped for its error so far: the best may begin
+    slowest, and nothing that is cheap to know tells how far a slow one will go.  All start at the
+    same scales.  With one draw of the random features the first Step 1 of the whole grid costs one
+    pass and one eigendecomposition; with ``fresh_draws`` each alpha has a draw of its own, so that
+    validation chooses among draws too.  ``alphas=None`` stands for :func:`alpha_grid`.  With
+    ``patience`` the rest of the grid is left when so many alphas in succession, each at its end,
+    were no better than the best before them.
     """
-    algorithm = algorithm_of(problem, tol)
-    advance = problem.checkpoint.wrapped(
-        algorithm.advance,
-        lambda state: f"iteration {state.n_iter + 1}, alpha {state.alpha:.6g}",
-        problem.training,
-    )
-    states = algorithm.first(problem.scale, _grid(problem, alphas), problem.at_constant())
-    errors = [problem.validation_error(s.scale, s.coef, s.constant) for s in states]
-    runs = [AlphaRun(s, e, e) for s, e in zip(states, errors, strict=True)]
-    rungs = [rung for rung in RACE if race and rung[0] < max_iter] + [(max_iter, 1)]
-    running, done = runs, 0
-    for position, (iteration, left) in enumerate(rungs):
-        running = [run for run in running if not run.stopped]
-        for run in running:
-            begun = time.perf_counter()
-            for state in iterations(advance, run.state, iteration):
-                run.state = state
-                run.validation_error = problem.validation_error(
-                    state.scale, state.coef, state.constant
-                )
-                run.seconds += time.perf_counter() - begun
-                done += 1
-                total = done + _planned(running, rungs[position:])
-                message = _message(runs, len(running), problem)
-                report(Progress(f"iteration {state.n_iter}", done, total, message))
-                begun = time.perf_counter()
-        if iteration < max_iter:
-            for run in sorted(running, key=lambda run: run.promise)[left:]:
-                run.stopped = True
-            for run in running:
-                run.error_at_rung = run.validation_error
-    errors = [np.inf if run.stopped else run.validation_error for run in runs]
+    grid = _grid(problem, alphas, n_alphas)
+    runs: list[AlphaRun] = []
+    for number, (drawn, first) in enumerate(_starts(problem, grid, tol, fresh_draws)):
+
+        def told(state: AlternatingState, number: int = number) -> None:
+            done = number * max_iter + state.n_iter
+            message = f"objective {state.objective[-1]:.4g}"
+            if grid.size > 1:
+                message = f"alpha {number + 1} of {grid.size}"
+            if runs:
+                best = problem.reported(min(run.candidate.validation_error for run in runs))
+                message += f", best error {best:.4g}"
+            report(Progress(f"iteration {state.n_iter}", done, grid.size * max_iter, message))
+
+        runs.append(_followed(drawn, first, max_iter, tol, told))
+        if patience is not None and number >= patience:
+            ended = [run.candidate.validation_error for run in runs]
+            if number - lowest(ended) >= patience:
+                break
+    errors = [run.candidate.validation_error for run in runs]
     return SearchResult(runs, lowest(errors) if len(runs) > 1 else 0)
 
 
-def search_ridge(problem: Problem, alphas: np.ndarray | None) -> tuple[Candidate, list[Candidate]]:
-    """Every alpha of a grid at the scales that the problem starts with: two passes in all."""
-    candidates = candidates_at(problem, problem.scale, _grid(problem, alphas))
+def _starts(
+    problem: Problem, grid: np.ndarray, tol: float, fresh_draws: bool
+) -> Iterator[tuple[Problem, AlternatingState]]:
+    """The draw of each alpha, and its first Step 1."""
+    scale, near = problem.scale, problem.at_constant()
+    if fresh_draws:
+        for drawn, alpha in _drawn(problem, grid):
+            yield drawn, algorithm_of(drawn, tol).first(scale, alpha, near)[0]
+    else:
+        for state in algorithm_of(problem, tol).first(scale, grid, near):
+            yield problem, state
+
+
+def _drawn(problem: Problem, grid: np.ndarray) -> Iterator[tuple[Problem, np.ndarray]]:
+    """Each alpha, as a grid of one, with random features of its own; the first has the problem's.
+
+    One after the other: all at once would be fifty times the features.
+    """
+    for number, alpha in enumerate(np.split(grid, grid.size)):
+        yield problem if number == 0 else problem.redrawn(), alpha
+
+
+def _followed(
+    problem: Problem,
+    first: AlternatingState,
+    max_iter: int,
+    tol: float,
+    told: Callable[[AlternatingState], None],
+) -> AlphaRun:
+    """Algorithm 1 from a first state to its end."""
+    advance = problem.checkpoint.wrapped(
+        algorithm_of(problem, tol).advance,
+        lambda state: f"iteration {state.n_iter + 1}, alpha {state.alpha:.6g}",
+        problem.training,
+    )
+    begun, last = time.perf_counter(), first
+    for state in iterations(advance, first, max_iter):
+        last = state
+        told(state)
+    error = problem.validation_error(last.scale, last.coef, last.constant)
+    seconds = time.perf_counter() - begun
+    ended = replace(candidate_at(problem, last), validation_error=error, seconds=seconds)
+    return AlphaRun(last, ended)
+
+
+def search_ridge(
+    problem: Problem,
+    alphas: np.ndarray | None,
+    fresh_draws: bool = False,
+    n_alphas: int = N_ALPHAS,
+) -> tuple[Candidate, list[Candidate]]:
+    """Every alpha of a grid at the scales that the problem starts with.
+
+    With one draw of the random features two passes in all, with ``fresh_draws`` two for each alpha.
+    """
+    grid = _grid(problem, alphas, n_alphas)
+    if fresh_draws:
+        each = (candidates_at(p, p.scale, alpha) for p, alpha in _drawn(problem, grid))
+        candidates = [candidate for of_alpha in each for candidate in of_alpha]
+    else:
+        candidates = candidates_at(problem, problem.scale, grid)
     return lowest_candidate(candidates), candidates
 
 
@@ -146,31 +180,12 @@ def algorithm_of(problem: Problem, tol: float = 0.0) -> Algorithm1:
     return Algorithm1(problem.training, problem.loss, problem.E, problem.b, problem.groups, tol)
 
 
-def _grid(problem: Problem, alphas: np.ndarray | None) -> np.ndarray:
+def _grid(problem: Problem, alphas: np.ndarray | None, n_alphas: int) -> np.ndarray:
     """The given alphas, or those of the grid at the scales that the problem starts with."""
     if alphas is not None:
         return alphas
-    grid = alpha_grid(problem.training_statistics(problem.scale), problem.unit)
+    grid = alpha_grid(problem.training_statistics(problem.scale), problem.unit, n_alphas)
     return grid if problem.loss.quadratic else decreasing(grid)
-
-
-def _message(runs: list[AlphaRun], running: int, problem: Problem) -> str:
-    """A few words on the state: the best validation error, or the one run's objective."""
-    if len(runs) == 1:
-        return f"objective {runs[0].state.objective[-1]:.4g}"
-    best = problem.reported(min(run.validation_error for run in runs))
-    return f"{running} alphas, best error {best:.4g}"
-
-
-def _planned(running: list[AlphaRun], rungs: list[tuple[int, int]]) -> int:
-    """Outer iterations ahead if no further run converges."""
-    open_ = [run.state.n_iter for run in running if not run.state.converged]
-    ahead, reached = 0, 0
-    for iteration, left in rungs:
-        ahead += sum(max(iteration - max(n_iter, reached), 0) for n_iter in open_)
-        reached = iteration
-        open_ = sorted(open_, reverse=True)[:left]
-    return ahead
 
 
 def lowest(errors: Any) -> int:

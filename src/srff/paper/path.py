@@ -43,13 +43,18 @@ class SRFFPath:
 
 
 def follow_path(
-    problem: Problem, alphas: np.ndarray | None, max_iter: int, tol: float, report: Callback
+    problem: Problem,
+    alphas: np.ndarray | None,
+    max_iter: int,
+    tol: float,
+    fresh_draws: bool,
+    report: Callback,
 ) -> SRFFPath:
     """Algorithm 1 at every alpha of a grid, each to its end."""
     result = search_alternating(
-        problem, alphas, max_iter=max_iter, tol=tol, race=False, report=report
+        problem, alphas, max_iter=max_iter, tol=tol, fresh_draws=fresh_draws, report=report
     )
-    candidates = result.candidates(problem)
+    candidates = result.candidates
     states = [run.state for run in result.runs]
     return SRFFPath(
         alphas=np.array([c.alpha for c in candidates]),

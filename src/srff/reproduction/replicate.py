@@ -15,7 +15,7 @@ from srff.core.bandwidth import neighbour_sigma
 from srff.data.moments import center_and_spread
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
-from srff.paper.alpha_search import N_ALPHAS
+from srff.paper.alpha_search import MAX_ITER, N_ALPHAS, TOL
 from srff.reproduction import datasets
 from srff.reproduction.published import HELD_OUT, Cell
 
@@ -24,7 +24,7 @@ SIGMA_ROWS = {"SE1": 1000, "SE2": 1000, "SE3": 1000, "RCP": 100, "REL": 100, "RA
 the paper does not give: 1,000 agrees with the sums of its SE1 figure, 100 with its plain RFF on
 REL and RAI."""
 
-N_COMPONENTS, TOL = 300, 1e-4
+N_COMPONENTS = 300
 
 BASELINES = {
     "Mean": "MeanBaseline",
@@ -35,6 +35,12 @@ BASELINES = {
     "Denovas": "Denovas",
 }
 """Classes of :mod:`srff.baselines` by their name in the tables."""
+
+FRESH = "fresh draws"
+"""Said of RFF and SRFF: each alpha has a draw of the random features of its own."""
+
+EXTRACT = "an extract of the data"
+"""Said of a replicate that had fewer rows than the paper's."""
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -47,15 +53,18 @@ class Settings:
     n_jobs: int | None = 1
     mining_path: str | None = None
     memory_limit: str = "8GB"
-    max_iter: int = 400
-    """Outer iterations: the synthetic problems need 20 to 100, Computer Activity 250."""
+    max_iter: int = MAX_ITER
+    n_alphas: int = N_ALPHAS
+    patience: int | None = None
+    """Alphas in succession without a better one after which SRFF leaves the rest; None is never."""
 
     def written(self) -> dict[str, Any]:
         """What the results depend on, for the record."""
         return {
             "version": __version__,
             "n_components": N_COMPONENTS,
-            "n_alphas": N_ALPHAS,
+            "n_alphas": self.n_alphas,
+            "patience": self.patience,
             "max_iter": self.max_iter,
             "tol": TOL,
             "sigma_rows": SIGMA_ROWS,
@@ -81,6 +90,17 @@ class Outcome:
     device: str = ""
     version: str = __version__
     scales: str = ""
+    variant: str = ""
+
+    @property
+    def way(self) -> str:
+        """How the method was run, whatever the rows were."""
+        return "; ".join(part for part in self.variant.split("; ") if part != EXTRACT)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether it had the paper's rows."""
+        return EXTRACT not in self.variant.split("; ")
 
     @property
     def cell(self) -> Cell:
@@ -133,10 +153,11 @@ def build(cell: Cell, train: Pair, validation: Pair, replicate: int, settings: S
             "device": settings.device,
             "n_jobs": settings.n_jobs,
             "n_components": N_COMPONENTS,
+            "fresh_draws": True,
         }
         if cell.method == "RFF":
-            return RFFRegressor(**common)
-        model = SRFFRegressor(
+            return _with_grid(RFFRegressor, settings)(**common)
+        model = _with_grid(SRFFRegressor, settings)(
             solver="alternating", refine=None, max_iter=settings.max_iter, tol=TOL, **common
         )
         return model if cell.method == "SRFF" else BudgetSearch(model)
@@ -146,6 +167,12 @@ def build(cell: Cell, train: Pair, validation: Pair, replicate: int, settings: S
         check_memory(shape, n_held, stored=True, limit=settings.memory_limit)
         common |= {"memory_limit": settings.memory_limit, "matrices": "implicit"}
     return getattr(baselines, BASELINES[cell.method])(**common)
+
+
+def _with_grid(model: type, settings: Settings) -> type:
+    """A model that goes through the grid of alpha as the settings say."""
+    constants = {"grid_size": settings.n_alphas, "grid_patience": settings.patience}
+    return type(model.__name__, (model,), constants)
 
 
 class BudgetSearch:
@@ -182,6 +209,7 @@ def run(cell: Cell, replicate: int, settings: Settings) -> Outcome:
     except (ImportError, ValueError, np.linalg.LinAlgError) as error:
         return Outcome.failed(cell, replicate, f"error: {error}")
     seconds = time.perf_counter() - begun
+    rows = EXTRACT if train[0].shape[0] < cell.n else ""
     rmse = root_mean_squared_error(test[1], model.predict(test[0]))
     scale = model.scale_ if cell.method.startswith("SRFF") else None
     selected = np.flatnonzero(scale) if scale is not None else getattr(model, "selected_", None)
@@ -196,4 +224,19 @@ def run(cell: Cell, replicate: int, settings: Settings) -> Outcome:
         budget=float(f"{getattr(model, 'budget_', np.nan):.4g}"),
         device=settings.device,
         scales="" if scale is None else " ".join(f"{s:.3g}" for s in scale),
+        variant="; ".join(part for part in (rows, way(cell.method, settings)) if part),
     )
+
+
+def way(method: str, settings: Settings) -> str:
+    """How a method is run that can be run in several ways; a line of a results file says it."""
+    if method == "HSIC":
+        return "width of all variables"
+    if method == "RFF":
+        return FRESH
+    if not method.startswith("SRFF"):
+        return ""
+    grid = "whole grid" if settings.n_alphas == N_ALPHAS else f"{settings.n_alphas} alphas"
+    if settings.patience is None:
+        return f"{grid}, {FRESH}"
+    return f"{grid} until {settings.patience} in succession are no better, {FRESH}"

@@ -68,8 +68,17 @@ def _outcome(row: dict[str, str]) -> Outcome:
 
 
 def by_cell(outcomes: Iterable[Outcome]) -> dict[Cell, list[Outcome]]:
-    """Outcomes gathered by cell, in the order of their replicates."""
-    cells: dict[Cell, list[Outcome]] = {}
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.replicate):
-        cells.setdefault(outcome.cell, []).append(outcome)
-    return cells
+    """Outcomes gathered by cell, in the order of their replicates.
+
+    Where a cell was run in several ways, the last that was begun stands; what could not run stands
+    where nothing could.
+    """
+    cells: dict[Cell, dict[tuple[bool, str], list[Outcome]]] = {}
+    for outcome in outcomes:
+        ways = cells.setdefault(outcome.cell, {})
+        ways.setdefault((outcome.status == "ok", outcome.way), []).append(outcome)
+    standing = {
+        cell: [of for (ran, _), of in ways.items() if ran] or list(ways.values())
+        for cell, ways in cells.items()
+    }
+    return {c: sorted(of[-1], key=lambda o: o.replicate) for c, of in standing.items()}

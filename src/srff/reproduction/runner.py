@@ -29,12 +29,20 @@ class _Worker:
     begun: float = 0.0
 
 
-def plan(cells: Iterable[Cell], replicates: int, finished: Iterable[Outcome]) -> deque[Task]:
+def plan(
+    cells: Iterable[Cell], replicates: int, finished: Iterable[Outcome], settings: Settings
+) -> deque[Task]:
     """What is left to do: replicate by replicate, cells that cannot run left out.
 
-    Data that were missing may have come: such a cell is tried again.
+    Data that were missing may have come: such a cell is tried again.  What was run in another
+    way than these settings have is run anew.
     """
-    tried = [o for o in finished if not o.status.startswith("no data")]
+    tried = [
+        o
+        for o in finished
+        if not o.status.startswith("no data")
+        and (o.status != "ok" or o.way == replicate.way(o.method, settings))
+    ]
     done = {(o.cell, o.replicate) for o in tried}
     hopeless = {o.cell for o in tried if o.status != "ok"}
     unique = list(dict.fromkeys(cells))
@@ -54,20 +62,27 @@ def reproduce(
     *,
     jobs: int = 1,
     time_limit: float | None = None,
+    start_within: float | None = None,
     report: Callback = lambda progress: None,
 ) -> list[Outcome]:
     """Run what is not in the results file yet, and return all that is there then.
 
     A replicate that takes longer than ``time_limit`` seconds is stopped; the rest of a cell whose
-    replicate could not run is left out, with the reason in its line.
+    replicate could not run is left out, with the reason in its line.  None is begun after
+    ``start_within`` seconds.
     """
+    begun = time.monotonic()
     results.write_settings(folder, settings)
-    tasks = plan(cells, replicates, results.read(folder))
+    tasks = plan(cells, replicates, results.read(folder), settings)
     total = len(tasks)
     context = multiprocessing.get_context("spawn")
     workers = [_start(context, settings) for _ in range(min(jobs, len(tasks)))]
     try:
         while tasks or any(w.task for w in workers):
+            if start_within is not None and time.monotonic() - begun > start_within:
+                total, tasks = total - len(tasks), deque()
+                if not any(w.task for w in workers):
+                    break
             for worker in workers:
                 if worker.task is None and tasks:
                     worker.task, worker.begun = tasks.popleft(), time.monotonic()

@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from srff.reproduction.comparison import failures, format_cell, median_scales, replicate_counts
+from srff.reproduction.comparison import failures, format_cell, median_scales, other_ways
 from srff.reproduction.datasets import SE1, SE2, SE3
 from srff.reproduction.published import SCALES_IN_TEXT, SPARSITY_FIGURE, TABLES, Cell, PaperTable
 from srff.reproduction.replicate import Outcome
 from srff.reproduction.results import by_cell
 
-_COLOURS = {"better": "green", "same": "green", "worse": "yellow", "": "default"}
-_MARKS = {"better": "**<**", "same": "**=**", "worse": "**>**", "": ""}
+_COLOURS = {"better": "green", "same": "green", "worse": "yellow", "open": "dim"}
+_MARKS = {"better": "**<**", "same": "**=**", "worse": "**>**", "open": "?"}
 TRUTHS = {"SE1": SE1, "SE2": SE2, "SE3": SE3}
 
 
@@ -27,17 +27,20 @@ def print_table(
     cells = by_cell(outcomes)
     columns = [m for m in table.methods if m in methods]
     shown = Table(
-        "n", "", *columns, title=f"{table.caption}: test RMSE (std)", title_justify="left"
+        "n",
+        "",
+        *columns,
+        title=f"{table.caption}: test RMSE (std; replicates)",
+        title_justify="left",
     )
     for problem, n in table.rows:
-        texts = [format_cell(Cell(problem, n, m), cells) for m in columns]
+        texts = [format_cell(table, Cell(problem, n, m), cells) for m in columns]
         shown.add_row(_label(table, problem, n), "paper", *[t[0] for t in texts])
         shown.add_row("", "ours", *[t[1] for t in texts])
-        marks = [f"[{_COLOURS[t[2]]}]{t[2]}[/]" for t in texts]
+        marks = [f"[{_COLOURS[t[2]]}]{t[2]}[/]" if t[2] else "" for t in texts]
         shown.add_row("", "", *marks, end_section=True)
     console.print(shown)
-    console.print(replicate_counts(table, cells), style="dim", highlight=False)
-    for line in failures(table, cells):
+    for line in other_ways(table, cells) + failures(table, cells):
         console.print(line, style="dim", highlight=False, markup=False)
     console.print()
 
@@ -93,13 +96,13 @@ def markdown(outcomes: Iterable[Outcome]) -> str:
         parts.append("| n | | " + " | ".join(table.methods) + " |")
         parts.append("|---" * (len(table.methods) + 2) + "|")
         for problem, n in table.rows:
-            texts = [format_cell(Cell(problem, n, m), cells) for m in table.methods]
+            texts = [format_cell(table, Cell(problem, n, m), cells) for m in table.methods]
             label = _label(table, problem, n)
             parts.append(f"| {label} | paper | " + " | ".join(t[0] for t in texts) + " |")
-            mine = [f"{t[1]} {_MARKS[t[2]]}".strip() for t in texts]
+            mine = [f"{t[1]} {_MARKS.get(t[2], '')}".strip() for t in texts]
             parts.append("| | ours | " + " | ".join(mine) + " |")
-        parts.append(f"\n{replicate_counts(table, cells)}.\n")
-        parts += [f"- {line}" for line in failures(table, cells)]
+        parts.append("")
+        parts += [f"- {line}" for line in other_ways(table, cells) + failures(table, cells)]
         parts.append("")
     parts.append("### Learned scales\n")
     parts += [f"- {line}" for line in scale_lines(cells)]

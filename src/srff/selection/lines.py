@@ -87,12 +87,12 @@ class Line:
         return replace(self, each=each, made=made, running=on)
 
 
-def run(lines: list[Line], *, limit: float = inf, least: int = 1, anew: bool = False) -> list[Line]:
+def run(lines: list[Line], *, limit: float = inf, anew: bool = False) -> list[Line]:
     """All lines against each other, a round for each penalty.
 
     A line drops out when its error is more than ``limit`` times the best of all; a patient one
-    later.  Lines that begin
-    anew take twice the iterations of those that go on from what was learned.
+    later.  Lines that begin anew take twice the iterations of those that go on from what was
+    learned.
     """
     every = tuple(search for line in lines for search in line.folds)
     log, effort = every[0].log, every[0].effort

@@ -30,7 +30,7 @@ LEFT_OUT = (
 """Parameters that may be other than plain data; a folder is left out too, as it is of the machine
 it is on: a file from elsewhere must not say where a fit is to write."""
 
-LATER = {"effort": "auto", "keep": "fewest", "must_keep": None}
+LATER = {"effort": "auto", "keep": "fewest", "must_keep": None, "fresh_draws": False}
 """Parameters that files of formats before 3, 4 and 6 lack, and the values that they stand for."""
 
 CODE = ("kernel", "loss", "categories")
@@ -346,6 +346,7 @@ CHECKS: dict[str, Check] = {
     "n_jobs": _or(None, _IS_THREADS),
     "random_state": _or(None, _IS_SEED),
     "checkpoint": _IS_NONE,
+    "fresh_draws": _IS_TRUTH,
     "verbose": _among(lambda value: isinstance(value, bool | int)),
     "callback": _IS_NONE,
 }

@@ -18,9 +18,11 @@ import numpy as np
 from sklearn.linear_model import lars_path_gram
 
 from srff._utils import parameters
+from srff.core.bandwidth import neighbour_sigma
 from srff.data.moments import center_and_spread
+from srff.data.problem import SIGMA_ROWS
 from srff.estimators.rff import RFFRegressor
-from srff.reproduction.baselines.base import Baseline, Split, choose
+from srff.reproduction.baselines.base import N_CANDIDATES, Baseline, Split, choose
 
 EXACT_ROWS = 2000
 """Up to this many rows ``block_size="auto"`` is one block of all rows."""
@@ -31,8 +33,8 @@ AUTO_BLOCK = 200
 MAX_STEPS = 100
 """Steps of the path that are followed; later sets are too large to be worth a fit."""
 
-MAX_CANDIDATES = 25
-"""Sets of variables that the second stage is fitted on."""
+MAX_CANDIDATES = N_CANDIDATES
+"""Most sets of variables that the second stage is fitted on, as many as the paper has lambdas."""
 
 _ENTRIES = 2**18
 """Kernel values held at a time."""
@@ -158,6 +160,9 @@ class HSICLasso(Baseline):
         "auto" is exact up to 2,000 rows, and 200 above.
     n_permutations : int, default=3
         Times that the rows are cut into blocks; the exact method needs none.
+    refit_width : {"same", "selected"}, default="same"
+        The kernel width of the random features: that of all variables, as the paper has it for
+        every method, or measured anew in the selected ones.
     n_jobs : int or None, default=None
         Threads of the random features; None is all cores.
     validation : pair (X, y) or None, default=None
@@ -173,6 +178,8 @@ class HSICLasso(Baseline):
         The model on them; None if nothing depends on the target, and the mean is predicted.
     intercept_ : float
         The target's mean over the training rows.
+    sigma_ : float
+        The median distance to the 20 nearest neighbours in all variables.
     lambdas_ : ndarray of shape (n_knots,)
         Penalties at which the path's set of variables changes.
     coefs_ : ndarray of shape (n_knots, n_features_in_)
@@ -201,6 +208,7 @@ class HSICLasso(Baseline):
         block_size: int | str | None = "auto",
         n_permutations: int = 3,
         *,
+        refit_width: str = "same",
         n_jobs: int | None = None,
         validation: Any = None,
         random_state: Any = None,
@@ -208,6 +216,7 @@ class HSICLasso(Baseline):
         super().__init__(validation=validation, random_state=random_state)
         self.block_size = block_size
         self.n_permutations = n_permutations
+        self.refit_width = refit_width
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
@@ -216,12 +225,15 @@ class HSICLasso(Baseline):
         elif self.block_size is not None:
             parameters.check_integer("block_size", self.block_size, 2)
         parameters.check_integer("n_permutations", self.n_permutations, 1)
+        parameters.check_choice("refit_width", self.refit_width, ("same", "selected"))
 
     def _fit(self, rows: Split, rng: np.random.RandomState) -> None:
         X, y, X_held, y_held = rows
         columns = np.column_stack([X, y])
-        center, spread, _ = center_and_spread(columns)
-        products = self._products((columns - center) / spread, rng)
+        center, spread, varies = center_and_spread(columns)
+        U = (columns - center) / spread
+        products = self._products(U, rng)
+        self.sigma_ = neighbour_sigma(rng.permutation(U[:, :-1][:, varies[:-1]])[:SIGMA_ROWS])
         self.lambdas_, self.coefs_ = hsic_path(products)
         self.intercept_ = float(center[-1])
         self.model_, self.selected_ = None, np.arange(0)
@@ -231,7 +243,10 @@ class HSICLasso(Baseline):
         models, errors = [], []
         for support in supports:
             model = RFFRegressor(
-                validation=(X_held[:, support], y_held), n_jobs=self.n_jobs, random_state=seed
+                budget=support.size / self.sigma_ if self.refit_width == "same" else "auto",
+                validation=(X_held[:, support], y_held),
+                n_jobs=self.n_jobs,
+                random_state=seed,
             ).fit(X[:, support], y)
             models.append(model)
             errors.append(np.mean(np.square(y_held - model.predict(X_held[:, support]))))
