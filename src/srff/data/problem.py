@@ -114,8 +114,8 @@ class Problem(Resource):
     """Kept for its centers and spreads, whichever scaling is chosen."""
     checkpoint: Checkpoint = field(repr=False)
     column_order: np.ndarray | None = field(default=None, repr=False)
-    """The columns in an order of their own, by what they hold, that rows of ``E`` are drawn in; None
-    is that in which they stand."""
+    """The columns in an order of their own, by what they hold, that rows of ``E`` are drawn in;
+    None is that in which they stand."""
     others: tuple[Problem, ...] = field(default=(), repr=False)
     """The same with each of the other folds held out.  They share scalings, which do not look at
     how inputs and target go together, and have random numbers of their own."""

@@ -229,13 +229,12 @@ def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:
     if not candidate.columns.size:
         c = problem.constant.c
         return [constant_candidate(candidate.transform, search.validation, problem.loss, c)]
-    (m,), config = candidate.members, search.config
-    shares = config.line_judged_alphas if candidate.kind == "linear" else config.judged_alphas
+    (m,) = candidate.members
     each = at_penalties(
         search.engine,
         search.validation,
         (m.W, m.b, candidate.columns),
-        search.alphas(m.alpha * problem.unit, shares),
+        search.alphas(m.alpha * problem.unit, search.config.judged_alphas),
         problem.loss,
         problem.at_constant(m.b.size),
     )

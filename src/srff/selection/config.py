@@ -232,10 +232,6 @@ class Config:
     """Penalties of a candidate by the problem's own loss, where that is not the search's, as shares
     of its own: larger ones too, since a log loss punishes a model that is too sure."""
 
-    line_judged_alphas: Numbers = (*judged_alphas, 0.3, 0.1)
-    """The same of straight lines: smaller ones too, since the classes of few rows and many columns
-    are often told apart without an error, and a lasso of squares stops short of that."""
-
     least_sure: float = 1.0
     """Standard errors by which a larger penalty may be worse and is taken all the same, where the
     loss is not the search's: colon, 43 rows, log loss 0.54 without, 0.51 with it."""
