@@ -228,7 +228,7 @@ def test_a_report_of_rows_says_how_good_the_model_is_and_what_is_missed(here, fr
     assert missed["a"] > missed.get("b", 0)
     page = Path("page.html").read_text("utf-8")
     assert "Missed by" in page
-    assert "said yes" in page
+    assert "What was said (columns) of the rows of each class (lines)" in page
     assert "missed by" in srff_(*command).stdout
     # Of many rows every second, fourth, ... is enough.
     monkeypatch.setattr("srff.cli.rows.MOST_ROWS", 150)

@@ -76,11 +76,14 @@ def test_a_model_without_a_needed_variable_is_significantly_worse(problem):
 class Rows:
     """Rows held out on which two models differ by so many standard errors."""
 
-    def __init__(self, *differences, n=100.0):
-        self.n, self._differences = n, np.array(differences)
+    def __init__(self, *differences, n=100.0, constant=1.0):
+        self.n, self._differences, self.constant = n, np.array(differences), constant
 
     def difference(self, loss, first, second):
         return self._differences, np.ones(2)
+
+    def loss(self, loss, model):
+        return self.constant
 
 
 def model(error=1.0):
@@ -109,16 +112,22 @@ def test_either_error_may_show_it_beyond_two_standard_errors(
     assert judged(problem, monkeypatch, Rows(squared, absolute)) is expected
 
 
-@pytest.mark.parametrize(("errors", "share"), [(1.1, 0.9), (0.9, 0.9), (1.1, 1.2)])
+@pytest.mark.parametrize(("errors", "share"), [(1.4, 1.0), (1.2, 1.0), (1.4, 1.5)])
 def test_a_rise_worth_mentioning_need_only_be_hinted_at(problem, monkeypatch, errors, share):
     # The loss of the better model is 1, and a rise is so many standard errors of 1.
     config = replace(ALWAYS_5_PERCENT, worth_mentioning=share)
-    hinted = judged(problem, monkeypatch, Rows(errors, 0.0), config=config)
+    rows = Rows(errors, 0.0)
+    hinted = judged(problem, monkeypatch, rows, config=config)
     assert hinted == (errors > config.hint and errors > share)
-    fewest = judged(problem, monkeypatch, Rows(errors, 0.0), config=config, keep="fewest")
-    assert not fewest
+    assert not judged(problem, monkeypatch, rows, config=config, keep="fewest")
     # Curves beside lines, at a level of their own, are no variables.
-    assert not judged(problem, monkeypatch, Rows(errors, 0.0), config=config, level=0.05)
+    assert not judged(problem, monkeypatch, rows, config=config, level=0.05)
+    # Of few rows the level is higher instead: 5/3 of 5 % with 300.
+    few = replace(config, keep_rows=500)
+    assert not judged(problem, monkeypatch, rows, config=few)
+    # Next to nothing, beside what a constant leaves.
+    much = Rows(errors, 0.0, constant=100.0)
+    assert not judged(problem, monkeypatch, much, config=config)
 
 
 def test_what_each_fold_shows_a_little_all_show_together(problem, monkeypatch):

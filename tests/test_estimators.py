@@ -192,7 +192,8 @@ def test_the_callback_hears_of_progress(ring):
     SRFFRegressor(n_components=30, max_iter=5, tol=0.1, callback=reports.append, **PAPER).fit(*ring)
     assert reports
     assert all(0 < r.done <= r.total for r in reports)
-    assert [r.done for r in reports] == list(range(1, len(reports) + 1))
+    done = [r.done for r in reports]
+    assert done == sorted(set(done))  # by more than one where an alpha has ended early
     assert reports[-1].done == reports[-1].total
     assert "best error" in reports[-1].message
 
@@ -249,9 +250,9 @@ def test_a_fitted_model_shows_its_variables_in_terminals_and_notebooks(ring):
     first, last = repr(model).rsplit("\n", 1)
     assert first == unfitted
     assert last.startswith(f"{int(model.get_support().sum())} of 6 variables: ")
-    assert {"<b>bold</b>", "beta"} <= set(re.split("[:;,] ", last))
+    assert {"<b>bold</b>", "beta"} <= set(re.split("[:;,] | \\(", last))
     assert "; error on new rows: " in last
-    assert "(300 rows held out in 5 folds); " in last
+    assert "; 300 rows held out in 5 folds); " in last
     assert "&lt;b&gt;bold" in model._repr_html_()
     bundle = model._repr_mimebundle_()
     assert bundle["text/html"] == model._repr_html_() or "variables: " in bundle["text/html"]

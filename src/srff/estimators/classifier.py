@@ -71,9 +71,9 @@ default="gaussian"
     keep : {"auto", "fewest", "best"}, default="auto"
         When a variable stays.  "fewest": only if the model without it is significantly worse on
         rows held out (level 0.05).  "best": the lowest error on rows held out decides.  "auto": the
-        level rises in proportion with fewer than 500 rows, up to one half, and a rise of the loss
-        by 2 % or more counts from one standard error on: what rows do not show is no reason to
-        drop.  For ``refine``, without ``n_features_to_select``.
+        level rises in proportion with fewer than 500 rows, up to one half; with more a rise of the
+        loss by 2 % counts from 1.3 standard errors on: what rows do not show is no reason to drop.
+        For ``refine``, without ``n_features_to_select``.
     inputs : {"auto", "standard", "quantile"}, default="auto"
         How inputs are brought to a common scale: by their mean and standard deviation, or as normal
         scores of their ranks.  "auto" tries the second too if any input is skewed or heavy-tailed,

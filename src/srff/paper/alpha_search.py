@@ -98,8 +98,7 @@ def search_alternating(
             if grid.size > 1:
                 message = f"alpha {number + 1} of {grid.size}"
             if runs:
-                best = problem.reported(min(run.candidate.validation_error for run in runs))
-                message += f", best error {best:.4g}"
+                message += f", best error {_best_error(problem, runs)}"
             report(Progress(f"iteration {state.n_iter}", done, grid.size * max_iter, message))
 
         runs.append(_followed(drawn, first, max_iter, tol, told))
@@ -107,8 +106,16 @@ def search_alternating(
             ended = [run.candidate.validation_error for run in runs]
             if number - lowest(ended) >= patience:
                 break
+    if len(runs) < grid.size or runs[-1].state.n_iter < max_iter:  # what ended early is done too
+        total = grid.size * max_iter
+        report(Progress("all alphas", total, total, f"best error {_best_error(problem, runs)}"))
     errors = [run.candidate.validation_error for run in runs]
     return SearchResult(runs, lowest(errors) if len(runs) > 1 else 0)
+
+
+def _best_error(problem: Problem, runs: list[AlphaRun]) -> str:
+    """The lowest validation error so far, as users read it."""
+    return f"{problem.reported(min(run.candidate.validation_error for run in runs)):.4g}"
 
 
 def _starts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from scipy import stats
@@ -15,6 +16,7 @@ from srff.selection.panel import (
     Untouched,
     best_panel,
     in_each,
+    nothing,
     panel_of,
     size_of,
 )
@@ -97,9 +99,24 @@ class Judge:
             return False
         mean, error = self.rise(first, second)
         limit = stats.t.isf((level or self._folds[0].keep_level) / 2, max(n - 1, 1.0))
-        if level is None and mean[0] > self._folds[0].worth_mentioning * self.error(second):
+        if level is None and self._worth_mentioning(mean[0], second):
             limit = min(limit, self._config.hint)
         return bool(np.any(mean > limit * error))
+
+    def _worth_mentioning(self, rise: float, panel: Panel) -> bool:
+        """Whether a rise above a panel's loss is a share of it that counts though hardly shown.
+
+        A loss that is next to nothing counts as a part of the best constant's.
+        """
+        share = self._folds[0].worth_mentioning
+        if rise <= 0 or not np.isfinite(share):
+            return False
+        least = self._config.small_loss * self.error(self._constant)
+        return rise > share * max(self.error(panel), least)
+
+    @cached_property
+    def _constant(self) -> Panel:
+        return panel_of(self._folds, [nothing(search) for search in self._folds])
 
     def smallest(self, panels: Sequence[Panel]) -> Panel:
         """The smallest that is not worse than the best; of equals the better one."""

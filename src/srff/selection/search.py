@@ -225,7 +225,9 @@ class Search:
     @property
     def worth_mentioning(self) -> float:
         """The share of the loss from which on a rise is worth a variable though hardly shown."""
-        return inf if self.request.keep == "fewest" else self.config.worth_mentioning
+        config = self.config
+        few = self.problem.n_rows < config.keep_rows
+        return inf if few or self.request.keep == "fewest" else config.worth_mentioning
 
     def size(self, candidate: Candidate) -> int:
         """The number of groups of a candidate."""

@@ -200,7 +200,7 @@ class HSICLasso(Baseline):
     >>> from srff.baselines import HSICLasso
     >>> X = np.random.default_rng(0).normal(size=(300, 8))
     >>> HSICLasso(random_state=0).fit(X, X[:, 1] * np.sin(X[:, 4])).selected_
-    array([1, 4])
+    array([1, 4, 5])
     """
 
     def __init__(
