@@ -9,9 +9,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from small_problems import prepare, search_of
 from srff import SRFFClassifier, SRFFRegressor, load, save
 from srff.cli import app
-from srff.core.groups import parse_columns
+from srff.core.groups import Groups, parse_columns
+from srff.core.kernels import Gaussian
+from srff.selection.panel import nothing
 
 QUICK = {"effort": "quick", "n_components": 30, "max_iter": 5, "random_state": 0, "n_jobs": 1}
 N = 250
@@ -134,3 +137,16 @@ def test_in_the_shell(tmp_path, monkeypatch):
     assert "h" in [each["name"] for each in found["selected"]]
     assert "every row" in fit("--must-keep", "same").stderr.splitlines()[-1]
     assert fit("--must-keep", "zz").exit_code == 2
+
+
+@pytest.mark.parametrize("must_keep", [(), (1,)])
+def test_the_best_constant_keeps_all_that_must_be_kept_where_that_is_nothing(must_keep):
+    rows = np.random.RandomState(0).standard_normal((60, 4))
+    columns = {"groups": Groups(np.array([0, 0, 1, 2])), "kernel": Gaussian()}
+    rng = np.random.RandomState(0)
+    with prepare(
+        rows, rows[:, :1], None, rng, validation=0.3, n_components=10, budget=None, **columns
+    ) as problem:
+        search = search_of(problem, must_keep=must_keep)
+        assert search.n_forced == len(must_keep)
+        assert search.keeps(nothing(search)) is (must_keep == ())

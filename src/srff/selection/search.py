@@ -210,7 +210,9 @@ class Search:
 
     def keeps(self, candidate: Candidate) -> bool:
         """Whether the candidate uses all that must be kept."""
-        used = candidate.columns[candidate.scale() > 0] if candidate.columns.size else np.zeros(0)
+        used = candidate.columns
+        if used.size:
+            used = used[candidate.scale() > 0]
         return self.n_forced == np.unique(self.groups.of[np.intersect1d(used, self.forced)]).size
 
     @property
