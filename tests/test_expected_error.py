@@ -228,7 +228,10 @@ def test_where_nothing_is_expected_of_new_rows_the_search_is_told(capsys):
     ("keep", "said"),
     [
         ("fewest", "(one-sided, level 0.05)"),
-        ("auto", "(one-sided, level 0.05; higher in proportion with fewer rows than 1,000)"),
+        (
+            "auto",
+            "(one-sided, level 0.05; higher in proportion with fewer than 500 rows; with more, ",
+        ),
         ("best", "Those are kept that give the lowest error on held-out rows"),
     ],
 )
