@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
 import joblib
 import numpy as np
@@ -18,6 +19,7 @@ from srff._utils.threads import (
     one_blas_thread,
     stop_if_asked,
     together,
+    without_warnings,
 )
 
 
@@ -153,3 +155,23 @@ def test_a_caller_who_wants_errors_of_arithmetic_gets_the_same_model(n_jobs, n_c
         assert strict.predict_log_proba(X).min() < -745
         with pytest.raises(FloatingPointError):
             np.exp(-800.0)  # what the caller has set stays
+
+
+def test_threads_that_silence_warnings_do_so_one_after_the_other():
+    before, inside = list(warnings.filters), threading.Event()
+
+    def silent():
+        with without_warnings():
+            inside.set()
+
+    second = threading.Thread(target=silent)
+    with without_warnings():
+        second.start()
+        # Were it let in, it would put back what it found: no warnings.
+        assert not inside.wait(0.1)
+        warnings.warn("unheard", UserWarning, stacklevel=2)
+    second.join()
+    assert inside.is_set()
+    assert warnings.filters == before
+    with pytest.warns(UserWarning, match="heard"):
+        warnings.warn("heard", UserWarning, stacklevel=2)

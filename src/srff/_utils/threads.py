@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -216,6 +217,24 @@ def one_blas_thread() -> Iterator[None]:
                 _Blas.limit = None
 
 
+class _Quiet:
+    """Who may change what the process does with warnings."""
+
+    lock: ClassVar[Lock] = Lock()
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """No warning of what runs within, on whatever thread.
+
+    One thread at a time: filters are the process's, and two that put them back in the order in
+    which they came would leave it without warnings.
+    """
+    with _Quiet.lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _begin_forked() -> None:
     """What a forked process begins with: no threads but this one, and no lock that another held.
 
@@ -223,6 +242,7 @@ def _begin_forked() -> None:
     """
     Threads._shared, Threads._lock = {}, Lock()
     _Blas.lock, _Blas.users = Lock(), getattr(_task, "blas", 0)
+    _Quiet.lock = Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,13 +11,13 @@ sums over rows, of lines of one frequency.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from sklearn.linear_model import lars_path_gram
 
+from srff._utils.threads import without_warnings
 from srff.core.candidate import Candidate, Member
 from srff.core.coefficients import squared_loss, training_loss
 from srff.core.features import Statistics
@@ -111,8 +111,7 @@ def lasso_path(S: Statistics, shares: np.ndarray) -> tuple[np.ndarray, np.ndarra
     penalties = shares * float(np.max(np.abs(c)))
     squares = np.zeros((shares.size, unit.size))
     for each in c.T:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of columns that are nearly the same one is left out
+        with without_warnings():  # of columns that are nearly the same one is left out
             corners, _, w = lars_path_gram(
                 each, gram, n_samples=1, method="lasso", alpha_min=float(penalties[-1])
             )
