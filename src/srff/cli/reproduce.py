@@ -24,8 +24,8 @@ QUICK_ALPHAS, QUICK_PATIENCE = 10, 2
 """Its grid, every fifth alpha of the paper's: small alphas take longest and are rarely best."""
 
 QUICK_START, QUICK_LIMIT = 400.0, 180.0
-"""Seconds after which ``--quick`` begins no replicate, and that a replicate may take: together less
-than ten minutes."""
+"""Seconds after which ``--quick`` begins no replicate, and that a replicate may take: together
+hardly ten minutes."""
 
 Tables = Annotated[
     list[str] | None,
@@ -56,7 +56,7 @@ Quick = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="Every table in less than ten minutes: as many replicates as go into them, 3 at most; "
+        help="Every table: as many replicates as can begin within 400 seconds, 3 at most; "
         "10 values of alpha instead of 50, until 2 in succession are no better; without SRFF-b and "
         "without 10,000 and 50,000 synthetic rows.",
     ),
