@@ -150,6 +150,9 @@ def test_the_site_is_built_without_warnings_and_asks_nothing_of_the_network(tmp_
     ignored = shutil.ignore_patterns(*MADE)
     shutil.copytree(DOCS, tmp_path / "docs", ignore=ignored)
     shutil.copytree(EXAMPLES, tmp_path / "examples")
+    shown = Path("src", "srff", "paper", "reference.py")  # by the page on the method
+    (tmp_path / shown).parent.mkdir(parents=True)
+    shutil.copy(DOCS.parent / shown, tmp_path / shown)
     site = tmp_path / "site"
     # The examples are run by a test of their own.
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0"]

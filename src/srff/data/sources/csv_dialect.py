@@ -54,7 +54,7 @@ class CsvFiles:
     Parameters
     ----------
     paths : path, or list of such
-        A csv file, a folder, a pattern such as "part-*.csv".
+        A csv file, a folder, a pattern such as ``part-*.csv``.
     sep : str, default=None
         What stands between values, one character; None for a comma, a semicolon, a tab or a bar.
     decimal : {".", ","}, default=None
