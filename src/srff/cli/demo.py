@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from srff.cli.options import Debug
 if TYPE_CHECKING:
     from srff.estimators.regressor import SRFFRegressor
 
-N_VALIDATION, N_TEST = 1000, 5000
+N_TEST = 5000
 
 
 def demo(
@@ -38,7 +38,7 @@ def demo(
 
 
 def _fitted(n_samples: int, seed: int) -> tuple[SRFFRegressor, dict[str, float]]:
-    """The model of SE1, chosen on other rows, and test errors of it and of simpler ones."""
+    """The model of SE1, as it is without a setting, and test errors of it and of simpler ones."""
     import numpy as np
     from sklearn.dummy import DummyRegressor
     from sklearn.metrics import root_mean_squared_error
@@ -47,15 +47,12 @@ def _fitted(n_samples: int, seed: int) -> tuple[SRFFRegressor, dict[str, float]]
     from srff.estimators.rff import RFFRegressor
     from srff.reproduction.datasets import SE1, make_se1
 
-    rows, target = make_se1(n_samples + N_VALIDATION + N_TEST, seed)
-    cuts = (n_samples, n_samples + N_VALIDATION)
-    X, X_validation, X_test = np.split(rows, cuts)
-    y, y_validation, y_test = np.split(target, cuts)
-    common: dict[str, Any] = {"random_state": seed, "validation": (X_validation, y_validation)}
-    ours = SRFFRegressor(verbose=1, **common)
+    rows, target = make_se1(n_samples + N_TEST, seed)
+    (X, X_test), (y, y_test) = (np.split(values, [n_samples]) for values in (rows, target))
+    ours = SRFFRegressor(verbose=1, random_state=seed)
     models = {
         "mean of the target": DummyRegressor(),
-        "random features, all variables (RFF)": RFFRegressor(**common),
+        "random features, all variables (RFF)": RFFRegressor(random_state=seed),
         "sparse random features (SRFF)": ours,
     }
     errors = {
