@@ -9,6 +9,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "ablation" / "run.py"
 
 
+@pytest.mark.slow
 def test_variants_are_compared_on_the_same_draws(tmp_path):
     out = tmp_path / "cells.csv"
     variants = [

@@ -70,6 +70,7 @@ def test_trees_see_a_product_that_no_line_sees(model):
     assert own < trees < 0.8 * model.reference_errors_["ridge"][0] < model.constant_error_
 
 
+@pytest.mark.slow
 def test_three_classes_one_of_them_rare_have_yardsticks_too():
     X, y = made(200)
     codes = np.digitize(y, [-1, 1])

@@ -184,6 +184,7 @@ class TestFunctionBasis:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_spam_finds_the_variables_of_an_additive_function(seed):
     X, y = additive(seed, n=900)
     model = SPAM(validation=(X[300:600], y[300:600])).fit(X[:300], y[:300])

@@ -158,6 +158,7 @@ def test_class_weights_are_weights_of_rows():
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_weights_of_classes_have_no_unit():
     X, y = rings(200)
     given = [{"inside": 1, "outside": 10}, {"inside": 2, "outside": 20}]

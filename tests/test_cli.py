@@ -729,6 +729,7 @@ def test_help_has_examples(command):
     assert result.stdout.count(f"srff {command}") >= 2
 
 
+@pytest.mark.slow
 def test_mutated_tables_are_refused_or_answered_rightly():
     pytest.importorskip("polars", reason="polars is not installed (extra: test)")
     path = Path(__file__).parents[1] / "benchmarks" / "fuzz" / "tables.py"

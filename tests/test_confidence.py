@@ -88,6 +88,7 @@ def same(one, other, order=slice(None), rtol=1e-6):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name)[order], rtol=rtol)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_and_columns_changes_nothing(found):
     X, y = product()
     rows, columns = np.random.RandomState(1).permutation(300), np.array([4, 0, 5, 1, 3, 2])
@@ -104,6 +105,7 @@ def test_units_of_columns_and_of_the_target_change_nothing_but_the_unit_of_the_r
     np.testing.assert_allclose(other.rise, 16 * found.rise, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_weights_that_are_copies_are_copies():
     X, y = product(200)
     often = np.random.RandomState(0).randint(0, 3, 200)
@@ -324,6 +326,7 @@ def test_a_target_whose_squares_are_no_floats_is_refused(unit):
         confidence(SRFFRegressor(**QUICK), X, unit * y)
 
 
+@pytest.mark.slow
 def test_weights_that_are_nothing_beside_others_are_none():
     X, y = product(90)
     nothing, tiny = (np.where(np.arange(90) % 3, 1.0, w) for w in (0.0, 1e-30))
@@ -354,6 +357,7 @@ def test_a_penalty_that_is_learned_ends_without_warnings():
         confidence(model, X, y, row_groups=np.arange(150) // 5)
 
 
+@pytest.mark.slow
 def test_few_rows_end_in_an_answer():
     X, y = product(12)
     result = confidence(SRFFRegressor(**QUICK), X, y)

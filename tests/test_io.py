@@ -873,6 +873,7 @@ def test_json_that_only_some_readers_accept_is_refused(literal, content, refused
 
 
 @pytest.mark.skipif(not FUZZ.exists(), reason="benchmarks are not in this copy of the sources")
+@pytest.mark.slow
 def test_mutated_files_are_refused_or_right():
     command = [sys.executable, str(FUZZ), "--count", "400", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -916,6 +917,7 @@ def _apart(model):
     return parts.arrays, about
 
 
+@pytest.mark.slow
 def test_one_long_name_does_not_take_its_room_for_each_of_the_others():
     names = ["a" * 100_000, *(f"b{k}" for k in range(20_000))]
     tracemalloc.start()

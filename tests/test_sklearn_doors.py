@@ -120,6 +120,7 @@ class TestAround:
         np.testing.assert_allclose(chances.sum(axis=1), 1)
         assert calibrated.score(X[NEW], LABELS[NEW]) > 0.8
 
+    @pytest.mark.slow
     def test_stacking(self, model, classifier):
         stack = StackingRegressor([("srff", model), ("ridge", Ridge())], cv=2)
         assert stack.fit(X[TRAIN], Y[TRAIN]).score(X[NEW], Y[NEW]) > 0.8
@@ -163,6 +164,7 @@ class TestRowsOfOthers:
         found = cross_validate(model, X, Y, cv=GroupKFold(3), groups=groups, return_estimator=True)
         assert all(each.get_support()[1] for each in found["estimator"])
 
+    @pytest.mark.slow
     def test_curves(self, model):
         _, _, test = learning_curve(model, X, Y, train_sizes=[0.5, 1.0], cv=2)
         assert test.shape == (2, 2)

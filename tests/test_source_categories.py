@@ -479,6 +479,7 @@ def client():
         yield client
 
 
+@pytest.mark.slow
 def test_workers_learn_and_survey_what_files_tell(client, tmp_path):
     from srff.data.engines.cluster import first_pass_on_workers
 

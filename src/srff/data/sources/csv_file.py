@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -94,7 +95,8 @@ class CsvFile(TableFile):
         import pyarrow.compute as pc
 
         whole = [field.name for field in schema if pa.types.is_integer(field.type)]
-        whole = [name for name in whole if self.names.count(name) == 1]
+        written = Counter(self.names)
+        whole = [name for name in whole if written[name] == 1]
         if not whole:
             return {}
         rows = next(self._opened(whole, dict.fromkeys(whole, pa.string())), None)
