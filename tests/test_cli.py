@@ -664,6 +664,7 @@ def test_a_real_interrupt_in_the_middle_of_a_fit(here, frame, stop, code):
     assert os.listdir() == ["t.csv"]
 
 
+@pytest.mark.slow
 def test_a_pipe_of_real_commands(here, numbers):
     command = f"{sys.executable} -m srff"
     text = numbers.to_csv(index=False)

@@ -71,6 +71,7 @@ def test_pure_noise_confirms_nothing():
     assert sure(rng.standard_normal((200, 8)), rng.standard_normal(200)) == []
 
 
+@pytest.mark.slow
 def test_a_model_that_is_given_is_neither_fitted_nor_changed():
     X, y = product()
     model = SRFFRegressor(**QUICK).fit(X, y)

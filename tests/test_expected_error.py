@@ -48,6 +48,7 @@ def test_the_expected_error_is_about_that_of_new_rows(folded, classes):
 
 
 @pytest.mark.parametrize("seed", [0, 3, 6])
+@pytest.mark.slow
 def test_few_rows_of_many_columns_expect_no_less_than_they_have(seed):
     # Effects are weak, and the last model is on columns that all rows have chosen: on those rows it
     # has half the error of new ones.  With seed 0 no screen finds where to begin.

@@ -163,6 +163,7 @@ def test_a_cell_whose_data_were_missing_is_tried_again():
     assert summary.mean == 1.0
 
 
+@pytest.mark.slow
 def test_a_run_resumes_where_it_stopped(tmp_path):
     cells = [FAST, Cell("SE1", 1000, "Ridge")]
     reports = []
@@ -175,6 +176,7 @@ def test_a_run_resumes_where_it_stopped(tmp_path):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_a_replicate_over_its_time_is_stopped_and_its_cell_left_out(tmp_path):
     slow = Cell("SE2", 50000, "SRFF")
     finished = runner.reproduce([slow], 3, Settings(), tmp_path, time_limit=2.0)

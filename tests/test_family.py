@@ -312,6 +312,7 @@ def test_counts_of_a_file_are_checked_too(tmp_path):
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.9])
+@pytest.mark.slow
 def test_quantiles_have_their_share_of_rows_below(quantile):
     rng = np.random.RandomState(0)
     X = rng.standard_normal((1500, 5))

@@ -64,6 +64,7 @@ class TestSelectors:
         names = SelectFromModel(fitted, prefit=True).fit(X, Y).get_feature_names_out()
         assert names.tolist() == ["a", "b"]
 
+    @pytest.mark.slow
     def test_rfe(self, model, classifier):
         assert chosen(RFE(model, n_features_to_select=2)) == ["a", "b"]
         assert chosen(RFE(classifier, n_features_to_select=1), LABELS) == ["b"]

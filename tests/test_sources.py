@@ -80,6 +80,7 @@ def test_few_rows_of_a_file_give_the_bits_of_memory(tmp_path, kind):
 
 @pytest.mark.parametrize("options", [{}, {"solver": "alternating", "refine": None, "tol": 1e-2}])
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
 def test_memory_files_and_blocks_give_the_same_bits(tmp_path, short, options, n_jobs):
     X, y = rows()
     settings = QUICK | options | {"n_jobs": n_jobs}
@@ -378,6 +379,7 @@ def test_blocks_that_change_between_passes_are_refused(monkeypatch, what):
         SRFFRegressor(n_components=10, max_iter=2, random_state=0).fit(Changing(what))
 
 
+@pytest.mark.slow
 def test_a_csv_file_with_a_very_long_first_line_is_read(tmp_path):
     long = "a" * 2**21
     for names in ([long, "b", "y"], [f"column {k}" for k in range(100_000)]):
