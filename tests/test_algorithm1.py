@@ -24,21 +24,24 @@ from srff.reproduction.datasets import make_se2
 PAPER = {"solver": "alternating", "refine": None, "n_components": 300, "random_state": 0}
 
 
-@pytest.fixture
-def problem(ring):
-    X, y = ring
-    with prepare(
+def prepared(X, y, rng, n_components):
+    return prepare(
         X,
         y[:, None],
         None,
-        np.random.RandomState(0),
+        rng,
         kernel=Gaussian(),
-        n_components=60,
+        n_components=n_components,
         budget=2.0,
         validation=0.3,
         dtype="float64",
         n_jobs=1,
-    ) as problem:
+    )
+
+
+@pytest.fixture
+def problem(ring):
+    with prepared(*ring, np.random.RandomState(0), 60) as problem:
         yield problem
 
 
@@ -176,18 +179,7 @@ def slow_start():
     rng = np.random.RandomState(0)
     X = rng.standard_normal((150, 4))
     y = 3 * X[:, 0] + np.sin(3 * X[:, 1]) + 0.05 * rng.standard_normal(150)
-    with prepare(
-        X,
-        y[:, None],
-        None,
-        rng,
-        kernel=Gaussian(),
-        n_components=50,
-        budget=2.0,
-        validation=0.3,
-        dtype="float64",
-        n_jobs=1,
-    ) as problem:
+    with prepared(X, y, rng, 50) as problem:
         yield problem
 
 

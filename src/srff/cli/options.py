@@ -131,7 +131,7 @@ KeepOption = Annotated[
     Keep,
     typer.Option(
         help="Keep a variable if it is significantly missed (fewest) or lowers the error (best); "
-        "auto: fewest from 500 rows on, less strict below."
+        "auto: like fewest, less strict below 500 rows and for what costs 2 % of the loss."
     ),
 ]
 NFeatures = Annotated[

@@ -181,6 +181,16 @@ class Problem(Resource):
         """A mean loss as users read it."""
         return self.loss.reported(error, self.targets.unit)
 
+    def reported_with_error(self, mean: float, error: float) -> tuple[float, float]:
+        """A mean loss and its standard error as users read them."""
+        low, high = (float(self.reported(max(mean + s * error, 0.0))) for s in (-1, 1))
+        return float(self.reported(mean)), (high - low) / 2
+
+    def in_own_order(self, columns: np.ndarray) -> np.ndarray:
+        """Some columns in an order that does not hang on where they stand, where there is one."""
+        order = np.arange(self.scale.size) if self.column_order is None else self.column_order
+        return order[np.isin(order, columns)]
+
     @property
     def budget(self) -> float:
         """The size of the simplex."""

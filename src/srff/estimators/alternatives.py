@@ -8,6 +8,7 @@ from scipy.stats import rankdata
 
 from srff.core.candidate import Candidate, Found
 from srff.data.problem import Problem
+from srff.data.sides import Sides
 
 ALIKE = 0.9
 """Correlation from which on a column could stand in for another."""
@@ -19,13 +20,14 @@ MOST_RANKED = 2000
 MOST_NAMED = 20
 
 
-def stand_ins(problem: Problem, used: np.ndarray) -> list[tuple[int, int, float]]:
+def stand_ins(
+    problem: Problem, sides: list[Sides], used: np.ndarray
+) -> list[tuple[int, int, float]]:
     """Columns that are not in use, each with one that is and their correlation, the closest first.
 
     The stronger of the plain correlation and that of normal scores.  Columns of the encoded table
     that are one variable alone.
     """
-    sides = problem.sides(0)
     if not sides or not used.size:
         return []
     X = np.concatenate([held.X for _, held in sides])[:MOST_ROWS, problem.usable]

@@ -12,7 +12,7 @@ from srff.core.candidate import Found
 from srff.data.problem import Problem
 from srff.estimators.alternatives import dropped_last, stand_ins
 from srff.estimators.missed import missed
-from srff.estimators.references import reference_errors
+from srff.estimators.references import LEARNED_ROWS, reference_errors
 
 Pairs = dict[str, np.ndarray]
 
@@ -41,12 +41,13 @@ def store_answer(
     model: Any, problem: Problem, found: Found | None, references: bool, importances: bool
 ) -> None:
     """Set all that there is; what was not asked for, or cannot be, is empty."""
-    model.reference_errors_ = reference_errors(problem) if found and references else {}
+    sides = problem.sides(LEARNED_ROWS if references else 0) if found else []
+    model.reference_errors_ = reference_errors(problem, sides) if found and references else {}
     model.importances_ = model.importances_se_ = None
     tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     if found is not None and importances and found.held_out:
         units = _units(problem, model.columns_)
-        result = missed(problem, found.held_out, units)
+        result = missed(problem, sides, found.held_out, units)
         firsts = [int(columns[0]) for columns in units]
         if result is not None:
             each, error = (np.zeros(problem.scale.size) for _ in range(2))
@@ -58,7 +59,7 @@ def store_answer(
             strongest = np.argsort(-result.together, kind="stable")
             pairs = [(*result.pairs[k], float(result.together[k])) for k in strongest]
             tables["interactions_"] = [(firsts[i], firsts[j], share) for i, j, share in pairs]
-        tables["stand_ins_"] = [*stand_ins(problem, model.columns_)]
+        tables["stand_ins_"] = [*stand_ins(problem, sides, model.columns_)]
         first = {int(g): int(np.flatnonzero(problem.groups.of == g)[0]) for g in problem.groups.of}
         tables["dropped_"] = [(first[g], rise) for g, rise in dropped_last(problem, found)]
     for name, rows in tables.items():
@@ -68,9 +69,8 @@ def store_answer(
 def _units(problem: Problem, used: np.ndarray) -> list[np.ndarray]:
     """The columns that vary of each group in use, in an order of their own."""
     of = problem.groups.of
-    order = np.arange(of.size) if problem.column_order is None else problem.column_order
-    ordered = order[np.isin(order, problem.usable)]
-    groups = dict.fromkeys(of[order[np.isin(order, used)]].tolist())
+    ordered = problem.in_own_order(problem.usable)
+    groups = dict.fromkeys(of[problem.in_own_order(used)].tolist())
     return [ordered[of[ordered] == group] for group in groups]
 
 

@@ -125,10 +125,7 @@ def _store_coefficients(model: Any, problem: Problem, a: np.ndarray, c: np.ndarr
 
 def _store_expected(model: Any, problem: Problem, found: Found) -> None:
     """The error on new rows as users read it, and how far the folds agree on each column."""
-    mean, error = found.expected
-    low, high = (float(problem.reported(max(mean + s * error, 0.0))) for s in (-1, 1))
-    model.expected_error_ = float(problem.reported(mean))
-    model.expected_error_se_ = (high - low) / 2
+    model.expected_error_, model.expected_error_se_ = problem.reported_with_error(*found.expected)
     model.judged_rows_ = float(found.n_judged)
     model.n_folds_, model.fold_agreement_ = 0, None
     if found.agreement is None:

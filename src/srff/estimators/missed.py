@@ -2,9 +2,8 @@
 
 A variable is drawn anew given all others, by laws that each half of the rows learns from the other
 (:mod:`srff.data.conditional.copies`): what others tell of it as well is not missed.  The model
-without it is the mean of what the model says of several draws.  Each row is
-predicted by the candidate of the fold that holds it out, so that nothing here is of rows that were
-learned from.
+without it is the mean of what the model says of several draws.  Each row is predicted by the
+candidate of the fold that holds it out, so that nothing here is of rows that were learned from.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from srff.core.losses import LEAST_SHARE, Logistic, Loss, Multinomial, Poisson, 
 from srff.data.conditional.copies import Conditional
 from srff.data.encoding.frames import Levels
 from srff.data.problem import Problem
-from srff.data.sides import Rows
+from srff.data.sides import Rows, Sides
 
 MOST_ROWS = 2000
 """Most held-out rows that variables are drawn anew on."""
@@ -68,12 +67,13 @@ class Missed:
     """The share of the outputs' variance that the two make only together."""
 
 
-def missed(problem: Problem, each: tuple[Candidate, ...], units: Units) -> Missed | None:
+def missed(
+    problem: Problem, sides: list[Sides], each: tuple[Candidate, ...], units: Units
+) -> Missed | None:
     """What the rows that folds hold out say; None where they are too few, or nothing is explained.
 
     ``each`` are the candidates of the folds, none of which has learned from its fold's rows.
     """
-    sides = problem.sides(0)
     if len(each) != len(sides) or not units:
         return None
     judge = _Judge.of(problem, each, [held for _, held in sides])
@@ -255,7 +255,6 @@ class _Table:
     @classmethod
     def of(cls, problem: Problem, X: np.ndarray, units: Units) -> _Table:
         """The codes of rows of the encoded table."""
-        order = np.arange(X.shape[1]) if problem.column_order is None else problem.column_order
         codes: list[np.ndarray] = []
         levels: list[np.ndarray | None] = []
         drawn, positions, values = [], [], []
@@ -269,7 +268,7 @@ class _Table:
             values.append(None if category is None else category[0])
             levels += [None] * len(own) if category is None else [np.arange(len(category[0]))]
             codes += [*own]
-        others = _others(problem, X, units, order)
+        others = _others(problem, X, units)
         codes += [*X[:, others].T]
         known = (*levels, *(None for _ in others))
         return cls(np.stack(codes, axis=1), known, drawn, positions, values)
@@ -292,10 +291,10 @@ def _rare(X: np.ndarray) -> np.ndarray:
     return np.array([np.mean(x != np.median(x)) < RARE for x in X.T])
 
 
-def _others(problem: Problem, X: np.ndarray, units: Units, order: np.ndarray) -> np.ndarray:
+def _others(problem: Problem, X: np.ndarray, units: Units) -> np.ndarray:
     """Columns that are not in use, in an order of their own: those most like some that are."""
     used = np.concatenate(units)
-    others = order[np.isin(order, np.setdiff1d(problem.usable, used))]
+    others = problem.in_own_order(np.setdiff1d(problem.usable, used))
     if others.size <= OTHERS:
         return others
     U = problem.standard(X)

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from srff.core.losses import Logistic, Loss, Multinomial, Poisson, Squared
 from srff.data.problem import Problem
-from srff.data.sides import Rows
+from srff.data.sides import Rows, Sides
 
 LEARNED_ROWS = 20_000
 """Most rows that they learn from."""
@@ -68,14 +68,14 @@ class Learner:
     outputs: Callable[[Rows, Rows, Loss], np.ndarray]
 
 
-def reference_errors(problem: Problem) -> dict[str, tuple[float, float]]:
+def reference_errors(problem: Problem, each: list[Sides]) -> dict[str, tuple[float, float]]:
     """The error of each other model with its standard error, as users read them.
 
+    ``each`` are the rows of the folds, at most :data:`LEARNED_ROWS` of those that are learned from.
     Empty where rows are not in memory, or too few, for several targets, and for losses that these
     models do not have.
     """
     learners = _learners(problem.loss)
-    each = problem.sides(LEARNED_ROWS)
     if not learners or not each or (problem.loss.quadratic and problem.targets.mean.size > 1):
         return {}
     if min(learned.Y.shape[0] for learned, _ in each) < FEWEST_ROWS:
@@ -112,9 +112,7 @@ def _columns_of(learner: Learner, loss: Loss, Y: np.ndarray) -> int:
 
 def _standardised(problem: Problem, rows: Rows) -> Rows:
     """Rows in the columns that vary, in an order of their own, and in the problem's units."""
-    columns = problem.usable
-    if problem.column_order is not None:
-        columns = problem.column_order[np.isin(problem.column_order, columns)]
+    columns = problem.in_own_order(problem.usable)
     X = problem.standard.take(columns)(rows.X[:, columns])
     Y = (rows.Y - problem.targets.center) / problem.targets.spread
     return Rows(X, Y, rows.weight / rows.weight.mean())
@@ -145,9 +143,7 @@ def _expected(
     loss, weight = np.concatenate(taken), np.concatenate(weights)
     mean = float(np.average(loss, weights=weight))
     variance = float(np.average((loss - mean) ** 2, weights=weight))
-    error = np.sqrt(variance / max(weight.sum() - 1, 1.0))
-    low, high = (float(problem.reported(max(mean + s * error, 0.0))) for s in (-1, 1))
-    return float(problem.reported(mean)), (high - low) / 2
+    return problem.reported_with_error(mean, float(np.sqrt(variance / max(weight.sum() - 1, 1.0))))
 
 
 def _ridge(learned: Rows, held: Rows, loss: Loss) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,9 @@ def _seed(estimator: Any) -> int:
 def _of_split(estimator: Any, number: int, told: Callback) -> Any:
     """The estimator for the search of one split."""
     model = clone(estimator).set_params(verbose=0, callback=told)
+    # Nobody reads the yardsticks and importances of a split's model.
+    kept = replace(model.selection_config, references=False, importances=False)
+    model.selection_config = kept
     if estimator.checkpoint is not None:
         folder = os.path.join(os.fspath(estimator.checkpoint), f"split-{number + 1}")
         return model.set_params(checkpoint=folder)

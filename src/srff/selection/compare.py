@@ -229,11 +229,12 @@ def largest_correlation(folds: Folds) -> np.ndarray:
     usable = first.problem.usable
     for start in range(0, usable.size, config.shuffled_columns):
         columns = usable[start : start + config.shuffled_columns]
-        loss, of_fold = (
-            first.problem.search_loss,
-            [(search.validation, (config.shuffles, k)) for k, search in enumerate(folds)],
+        products = sum(
+            search.validation.shuffled_products(
+                search.problem.search_loss, columns, (config.shuffles, k)
+            )
+            for k, search in enumerate(folds)
         )
-        products = sum(rows.shuffled_products(loss, columns, each) for rows, each in of_fold)
         largest = np.maximum(largest, np.sum(np.square(products), axis=1).max(axis=0))
     return largest
 

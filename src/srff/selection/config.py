@@ -371,12 +371,11 @@ class Config:
 
     # What is asked of the rows held out when the model is found.
     references: bool = True
-    """Whether ridge or its like and boosted trees are fitted beside, as a yardstick: a tenth of a
-    fit at most."""
+    """Whether ridge or its like and boosted trees are fitted beside, as a yardstick: with
+    ``importances`` 4 to 7 % of a fit of up to 1,000 rows, 15 % with 1,000 columns."""
 
     importances: bool = True
-    """Whether variables are drawn anew on the rows held out, to see how much each is missed: a
-    twentieth of a fit."""
+    """Whether variables are drawn anew on the rows held out, to see how much each is missed."""
 
 
 CONFIG = Config()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srff._utils.text import shown
+from srff.data.encoding.doubtful_columns import LEAST_ROWS
 from srff.data.encoding.number_texts import MOSTLY, is_number, stands_for, stray_texts
 from srff.data.encoding.table_columns import CATEGORY, arrow_kind
 from srff.data.sources.batches import gaps_of, numbers
@@ -27,9 +28,6 @@ OFTEN = 0.5
 
 FEW_VALUES = 20
 """Different values of a target above which nobody would call them classes."""
-
-LEAST_RUN = 20
-"""Rows from which on whole numbers without a gap are taken for a count of the rows."""
 
 HOW_USED = "--use {} takes it for an input all the same"
 HOW_CATEGORY = "--category {} takes it for a category all the same"
@@ -102,11 +100,12 @@ class ColumnValues:
         self.gaps += there.size - int(there.sum())
         column = batch.column(batch.schema.get_field_index(name))
         if arrow_kind(column.type) != CATEGORY:
-            values = numbers(batch, name)[there]
+            all_rows = numbers(batch, name)
+            values = all_rows[there]
             if values.size:
                 self.low = min(self.low, float(values.min()))
                 self.high = max(self.high, float(values.max()))
-            self.counts.add(numbers(batch, name))
+            self.counts.add(all_rows)
             if most and len(self.values) <= most:
                 self.values.update(np.unique(values).tolist())
             return
@@ -191,8 +190,9 @@ class Steps:
         """Whether the numbers are those from ``low`` to ``high``, each once: by their sums."""
         if not self.whole or high - low != n_rows - 1:
             return False
-        k = np.arange(n_rows) + low
-        return bool(np.isclose(self.total, k.sum()) and np.isclose(self.squares, k @ k))
+        mean = (low + high) / 2
+        squares = n_rows * (mean**2 + (n_rows**2 - 1) / 12)
+        return bool(np.isclose(self.total, n_rows * mean) and np.isclose(self.squares, squares))
 
 
 def survey_columns(table: Table, wishes: Wishes) -> ColumnSurvey:
@@ -286,7 +286,7 @@ def _doubts(
                 f"column {shown(name)} is read as numbers, though it has leading zeros as in "
                 f"{zeros[name]}; --category {quote(name)} takes it for codes"
             )
-        elif n_rows >= LEAST_RUN and found.counts.permuted(n_rows, found.low, found.high):
+        elif n_rows >= LEAST_ROWS and found.counts.permuted(n_rows, found.low, found.high):
             told.append(
                 f"column {shown(name)} holds each of {found.low:.0f} to {found.high:.0f} once; "
                 f"--drop {quote(name)} leaves it out if it is a number of the row and no rank"
@@ -367,7 +367,7 @@ def _why_not_input(seen: ColumnValues, kind: str, n_rows: int, asked: bool) -> s
     # A gap tells something too, but there must be something to fill it with.
     if seen.low == seen.high:
         return f"it is {seen.low:g} in every row"
-    if not asked and n_rows >= LEAST_RUN and seen.counts.steady and not seen.gaps:
+    if not asked and n_rows >= LEAST_ROWS and seen.counts.steady and not seen.gaps:
         return f"it counts the rows from {seen.low:.0f} to {seen.high:.0f}; {HOW_USED}"
     return None
 
