@@ -31,8 +31,7 @@ class Candidate:
     """A model on some columns, and how well it does.
 
     Errors are means of ``loss``, NaN where they were not measured.
-    ``n_rows`` are the rows that its coefficients were solved on; ``stopped`` says that it was left
-    before its end and cannot be chosen.
+    ``n_rows`` are the rows that its coefficients were solved on.
     """
 
     kind: str
@@ -46,7 +45,6 @@ class Candidate:
     seconds: float = 0.0
     objective: tuple[float, ...] = field(default=(), repr=False)
     n_rows: float = 0.0
-    stopped: bool = False
 
     @property
     def alpha(self) -> float:

@@ -71,9 +71,9 @@ def _goes_on(folds: Folds, line: list[Panel], lines: list[list[Panel]]) -> bool:
     if search.request.n_variables is not None:
         return True
     rivals = [panel for other in lines if other is not line for panel in other]
-    if hopeless(search, line) or behind(folds, line, rivals):
-        return False
-    return not outdone(folds, line[-1], rivals)
+    return not (
+        hopeless(search, line) or behind(folds, line, rivals) or outdone(folds, line[-1], rivals)
+    )
 
 
 def outdone(folds: Folds, panel: Panel, rivals: list[Panel]) -> bool:
