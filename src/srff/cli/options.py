@@ -344,6 +344,14 @@ KeepColumns = Annotated[
         "again.",
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Write the ends of an interval around each prediction too, in which such a share of "
+        "new rows, 0.9 for instance, is to be.",
+    ),
+]
 Digits = Annotated[
     int | None,
     typer.Option(
@@ -363,6 +371,7 @@ class PredictRequest:
     table: str
     out: str
     proba: bool
+    interval: float | None
     keep: list[str]
     digits: int | None
     csv: CsvForm

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from srff.cli.options import (
     Digits,
     Encoding,
     Force,
+    Interval,
     Json,
     KeepColumns,
     MissingInputs,
@@ -53,6 +54,7 @@ def predict(
     table: TablePath,
     out: PredictionsOut = STDOUT,
     proba: Proba = False,
+    interval: Interval = None,
     keep: KeepColumns = None,
     digits: Digits = None,
     missing: MissingInputsOption = MissingInputs.error,
@@ -70,6 +72,7 @@ def predict(
     Only the columns that the model uses are read, and need to be there, in any order.
 
     Of a classifier the prediction is a class; of several targets there are prediction_0 and so on.
+    With --interval there are lower and upper beside it.
 
     For example:
 
@@ -77,7 +80,7 @@ def predict(
 
       srff predict model.srff new.csv --proba --out predictions.csv
 
-      srff predict model.srff new.csv --keep patient --digits 4
+      srff predict model.srff new.csv --keep patient --digits 4 --interval 0.9
 
       srff predict model.srff new.parquet --out predictions.parquet
 
@@ -85,7 +88,7 @@ def predict(
     """
     form = CsvForm(decimal, sep, encoding, tuple(na or ()))
     request = PredictRequest(
-        model, table, out, proba, keep or [], digits, form, missing, as_json, force, quiet
+        model, table, out, proba, interval, keep or [], digits, form, missing, as_json, force, quiet
     )
     with plain_errors(debug, quiet=quiet):
         _run(request)
@@ -105,8 +108,8 @@ def _run(request: PredictRequest) -> None:
         opened(request.table, request.csv, request.quiet) as table,
         _destination(request.out, request.force) as path,
     ):
-        check_kept(table, request.keep)
-        predictor = predictor_of(model, table)
+        check_kept(table, request.keep, interval=request.interval is not None)
+        predictor = replace(predictor_of(model, table), interval=request.interval)
         schema = schema_of(model, kind, table, request, predictor.columns)
         with writer(path, kind, schema) as write:
             done = _predict_all(table, predictor, request, write)
@@ -140,7 +143,26 @@ def _model(request: PredictRequest) -> Any:
     model = loaded(request.model)
     if request.proba and not outcome_of(model).labels:
         raise WrongUse(f"--proba needs a model of classes; {request.model} is of a regression.")
+    if request.interval is not None:
+        if not hasattr(model, "held_out_errors_"):
+            raise WrongUse(f"--interval needs a model of SRFFRegressor; {request.model} is none.")
+        _check_interval(model, request.interval)
     return model
+
+
+def _check_interval(model: Any, level: float) -> None:
+    """Refuse a share that the model has no interval for."""
+    import numpy as np
+
+    from srff.inspect.intervals import interval_of
+    from srff.inspect.outcome import outcome_of
+
+    errors = model.held_out_errors_
+    none = np.zeros((0, 1 if errors is None else errors.shape[1]))
+    try:
+        interval_of(outcome_of(model).loss, none, errors, level)
+    except ValueError as error:
+        raise WrongUse(f"--{error}") from None
 
 
 def _warn_of_formulas(model: Any) -> None:

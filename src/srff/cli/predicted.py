@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COLUMN = "prediction"
 CHANCE = "probability"
+ENDS = "lower", "upper"
 
 DIGITS = 7
 """Significant digits of predictions in csv: more than any model is good for."""
@@ -54,16 +55,20 @@ class Schema:
         return pa.record_batch([*cast, *self.made(P)], schema=self.fields)
 
 
-def check_kept(table: Table, keep: list[str]) -> None:
+def check_kept(table: Table, keep: list[str], interval: bool = False) -> None:
     """Refuse columns that are not there; those of csv are kept as they are written."""
     for name in keep:
         if name not in table.names:
             raise WrongUse(no_such_column("--keep", name, table.names))
-        if name.startswith(COLUMN) or name.startswith(f"{CHANCE}_"):
+        if name.startswith(COLUMN) or name.startswith(f"{CHANCE}_") or (interval and _end(name)):
             raise WrongUse(f"--keep {shown(name)}: a column of predictions has such a name.")
     if len(set(keep)) < len(keep):
         raise WrongUse("--keep names a column twice.")
     table.check_columns(keep)
+
+
+def _end(name: str) -> bool:
+    return any(name == end or name.startswith(f"{end}_") for end in ENDS)
 
 
 def schema_of(
@@ -96,6 +101,8 @@ def _predictions(model: Any, kind: str, request: PredictRequest) -> Schema:
     if not classes:
         n_targets = getattr(model, "n_targets_", None)
         names = [COLUMN] if n_targets is None else [f"{COLUMN}_{t}" for t in range(n_targets)]
+        if request.interval is not None:
+            names = [name.replace(COLUMN, what) for name in names for what in (COLUMN, *ENDS)]
         return Schema(
             [(name, pa.float64()) for name in names],
             lambda Y: [pa.array(y, from_pandas=empty) for y in rounded(Y, digits).T],

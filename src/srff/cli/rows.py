@@ -17,6 +17,7 @@ from srff.data.encoding.level_means import level_rows
 from srff.data.encoding.table_columns import CATEGORY
 from srff.data.sources.batches import gaps_of, matrix
 from srff.inspect.evaluate import outputs_of
+from srff.inspect.intervals import interval_of
 from srff.inspect.outcome import outcome_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Predictor:
     columns: list[str]
     used: list[int]
     """The places of these among the inputs of the fit."""
+    interval: float | None = None
+    """The share of an interval around predictions of numbers."""
 
     def rows(self, batch: Any) -> np.ndarray:
         """Rows of a batch as numbers; categories as the numbers of their levels."""
@@ -77,7 +80,10 @@ class Predictor:
         return (X == UNSEEN) & of_levels
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
-        """Predictions of each target, or chances of the classes: (rows, targets or classes)."""
+        """Predictions of each target, or chances of the classes: (rows, targets or classes).
+
+        With an interval there are two more columns beside each target.
+        """
         model = self.model
         encoding = model.encoding_
         if encoding is not None:
@@ -85,7 +91,12 @@ class Predictor:
             X = encoding.take(model.columns_).unchecked(X)
         else:
             X = X[:, np.searchsorted(self.used, model.columns_)]
-        return outcome_of(model).predictions(outputs_of(model, X))
+        outcome = outcome_of(model)
+        said = outcome.predictions(outputs_of(model, X))
+        if self.interval is None:
+            return said
+        ends = interval_of(outcome.loss, said, model.held_out_errors_, self.interval)
+        return np.stack([said, *ends], axis=2).reshape(len(said), -1)
 
 
 def predictor_of(model: Any, table: Table, beside: Sequence[str] = ()) -> Predictor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from srff.core.candidate import Found
 from srff.data.problem import Problem
 from srff.estimators.alternatives import dropped_last, stand_ins
+from srff.estimators.intervals import left_over
 from srff.estimators.missed import missed
 from srff.estimators.references import LEARNED_ROWS, reference_errors
 
@@ -37,11 +39,22 @@ def store_table(model: Any, problem: Problem, X: Any, y: Any) -> None:
     model.n_rows_ = int(shape[0]) if whole else int(problem.n_rows)
 
 
-def store_answer(
-    model: Any, problem: Problem, found: Found | None, references: bool, importances: bool
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """What a fit is asked for beside its model."""
+
+    references: bool = False
+    importances: bool = False
+    intervals: bool = False
+
+
+def store_answer(model: Any, problem: Problem, found: Found | None, asked: Asked) -> None:
     """Set all that there is; what was not asked for, or cannot be, is empty."""
+    references, importances = asked.references, asked.importances
     sides = problem.sides(LEARNED_ROWS if references else 0) if found else []
+    if model._has_intervals:
+        held_out = found.held_out if found is not None and asked.intervals else ()
+        model.held_out_errors_ = left_over(problem, sides, held_out)
     model.reference_errors_ = reference_errors(problem, sides) if found and references else {}
     model.importances_ = model.importances_se_ = None
     tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}

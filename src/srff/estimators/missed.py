@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from srff._utils.threads import row_blocks
 from srff.core import features
 from srff.core.candidate import Candidate
 from srff.core.losses import LEAST_SHARE, Logistic, Loss, Multinomial, Poisson, chances
@@ -33,6 +34,9 @@ COPIES = 3, 10
 
 MOST_COSINES = 5e7
 """Rows times features, copies and variables: what is drawn costs no more than half a second."""
+
+BLOCK_COSINES = 2**22
+"""Rows times features at a time, in float64."""
 
 OTHERS = 100
 """Most columns beside those in use that copies are drawn given: those most like these."""
@@ -111,6 +115,20 @@ def missed(
     shown = np.argsort(-mean, kind="stable")[:PAIRED]
     pairs, together = _pairs(judge, table.columns, drawn, shown)
     return Missed(mean / gain, error / gain, pairs, together)
+
+
+def outputs_at(problem: Problem, one: Candidate, X: np.ndarray) -> np.ndarray:
+    """The outputs of a candidate for rows of the encoded table: (rows, outputs)."""
+    p = one.expansion()
+    inputs = problem.scaled[one.transform].transform.take(p.columns)
+    V, X = features.affine(p.W, p.b), X[:, p.columns]
+    out = np.tile(p.c, (X.shape[0], 1))
+    if not p.columns.size:
+        return out
+    for rows in row_blocks(X.shape[0], p.b.size, BLOCK_COSINES):
+        U = np.hstack([inputs(X[rows]), np.ones((X[rows].shape[0], 1))])
+        out[rows] += features.predict(U, V, p.a)
+    return out
 
 
 def averaged(loss: Loss, outputs: list[np.ndarray]) -> np.ndarray:

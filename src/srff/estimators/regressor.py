@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from srff._utils.progress import Callback
 from srff.core.losses import Loss, get_loss
 from srff.estimators.base import RandomFeatureRegressor
 from srff.estimators.selector import SelectingModel
+from srff.inspect.intervals import interval_of
 
 
 class SRFFRegressor(SelectingModel, RandomFeatureRegressor):
@@ -160,6 +163,10 @@ default="gaussian"
     dropped_ : dict of arrays
         Variables that the search tried to do with and without beside those in use (``column``), and
         by what share the error of the search ``rise`` without.
+    held_out_errors_ : ndarray of shape (n_quantiles, n_targets) or None
+        What rows held out were missed by, sorted, in the target's units (for counts divided by the
+        root of the rate); at most 1,999 quantiles of them.  ``predict(X, interval=0.9)`` is made
+        of it.
     target_name_, n_rows_ : str or None, int
         What the target was called where the fit was given it, and the rows of the fit.
     alpha_, budget_ : float
@@ -243,6 +250,8 @@ default="gaussian"
     [10, 11, 12, 13, 14]
     """
 
+    _has_intervals: ClassVar[bool] = True
+
     def __init__(
         self,
         kernel: Any = "gaussian",
@@ -305,6 +314,31 @@ default="gaussian"
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.callback = callback
+
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """Predict the target; only the columns that the model uses are read.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, with the columns that the model was fitted on.
+        interval : float, default=None
+            A share of new rows, such as 0.9, whose targets are to be between two ends around the
+            prediction.  They come from ``held_out_errors_``: the share is one over all rows, not
+            at each place, and rows must be like those of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        ends : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            The lower and the upper end; only with ``interval``.
+        """
+        said = super().predict(X)
+        if interval is None:
+            return said
+        F, errors = said.reshape(said.shape[0], -1), getattr(self, "held_out_errors_", None)
+        low, high = interval_of(self._loss(), F, errors, interval)
+        return said, np.stack([low, high], axis=-1).reshape(*said.shape, 2)
 
     def _loss(self) -> Loss:
         return get_loss(self.loss)

@@ -20,7 +20,7 @@ from srff.core.groups import parse_columns, parse_groups
 from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
-from srff.estimators.answer import TABLES, of_columns, store_answer, store_table
+from srff.estimators.answer import TABLES, Asked, of_columns, store_answer, store_table
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.column_selector import ColumnSelectorMixin
 from srff.inspect.describe import html_summary, summary
@@ -45,6 +45,8 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
 
     selection_config: ClassVar[Config] = CONFIG
     """The constants of the default fit; for ablations."""
+    _has_intervals: ClassVar[bool] = False
+    """Whether predictions are numbers, with intervals around them."""
 
     def _config(self) -> Config:
         """The constants, with what ``effort`` changes of them."""
@@ -315,7 +317,12 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         store_table(self, problem, *given)
         config = self._config()
         here = self._uses_folds() and self.device == "cpu"
-        store_answer(self, problem, found, config.references and here, config.importances and here)
+        asked = Asked(
+            references=config.references and here,
+            importances=config.importances and here,
+            intervals=here,
+        )
+        store_answer(self, problem, found, asked)
 
     def _request(self, begin_from: Candidate | None) -> Request:
         """What the parameters ask of the default's recipe."""

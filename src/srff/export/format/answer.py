@@ -67,6 +67,20 @@ class Inputs:
         return out | {last: Floats(rows).unpack(f"{name}.{last}", stored)}
 
 
+@dataclass(frozen=True)
+class LeftOver(Floats):
+    """What held-out rows were missed by: for each target a column of rising numbers."""
+
+    def unpack(self, name: str, stored: Stored) -> np.ndarray:
+        array = super().unpack(name, stored)
+        n_targets = stored.sizes.get("outputs", 1)
+        if array.shape[1] != n_targets or not array.size:
+            raise Refused(f"{name} has the shape {array.shape}; the targets are {n_targets}")
+        if (np.diff(array, axis=0) < 0).any():
+            raise Refused(f"{name} has numbers that fall")
+        return array
+
+
 COLUMNS = ("columns",)
 
 ANSWER: dict[str, Kind] = {
@@ -78,10 +92,14 @@ ANSWER: dict[str, Kind] = {
     "n_rows_": OrNone(Count()),
 }
 
+INTERVALS: dict[str, Kind] = {"held_out_errors_": OrNone(LeftOver(("quantiles", "targets")))}
+"""Of regressions alone."""
+
 UNKNOWN: dict[str, Any] = {
     "reference_errors_": {},
     "importances_": None,
     "importances_se_": None,
+    "held_out_errors_": None,
     **{
         name: {column: np.zeros(0, dtype=np.intp) for column in places} | {last: np.zeros(0)}
         for name, (*places, last) in TABLES.items()

@@ -18,7 +18,7 @@ from srff.data.scaling import Standardise
 from srff.estimators.classifier import SRFFClassifier
 from srff.estimators.regressor import SRFFRegressor
 from srff.estimators.rff import RFFRegressor
-from srff.export.format.answer import ANSWER, UNKNOWN, lacks
+from srff.export.format.answer import ANSWER, INTERVALS, UNKNOWN, lacks
 from srff.export.format.categories import ENCODED, Classes, ColumnEncoding, ColumnLevels
 from srff.export.format.certainty import Certainty
 from srff.export.format.container import Refused, check_keys, mapping, quoted
@@ -324,7 +324,7 @@ def _random_feature_kinds(outputs: Mapping[str, Kind]) -> dict[str, Kind]:
 
 
 _PLAIN = _random_feature_kinds({"n_targets_": Targets()})
-REGRESSION = {**_PLAIN, **ANSWER}
+REGRESSION = {**_PLAIN, **ANSWER, **INTERVALS}
 CLASSIFICATION = {**_random_feature_kinds({"classes_": Classes()}), **ANSWER}
 
 CLASSES: dict[str, ModelFormat] = {
