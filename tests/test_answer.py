@@ -277,3 +277,15 @@ def test_no_two_kinds_of_candidate_look_alike(model):
         if each.get_label().startswith("kind")
     }
     assert len(looks) == 9
+
+
+@pytest.mark.parametrize("n_positives", [1, 2])
+def test_a_fold_without_a_class_has_yardsticks_too(n_positives):
+    """The positives are in one or two of five folds: the others learn from all of them."""
+    X, _ = made(200)
+    y = (np.arange(200) < n_positives).astype(int)
+    found = SRFFClassifier(**SMALL).fit(X, y)
+    assert set(found.reference_errors_) == {"logistic regression", "boosted trees"}
+    counts = SRFFRegressor(**SMALL, loss="poisson").fit(X, 1.0 * y)
+    assert "boosted trees" in counts.reference_errors_
+    assert not found.get_support().any()

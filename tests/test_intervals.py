@@ -1,5 +1,7 @@
 """Intervals around predictions, from the errors of rows held out."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -48,7 +50,7 @@ def test_errors_of_rows_that_a_model_learned_from_are_too_small():
 def test_a_higher_share_has_a_wider_interval(model):
     X, _ = rows(50, seed=2)
     ends = [model.predict(X, interval=level)[1] for level in (0.5, 0.9, 0.99)]
-    for narrow, wide in zip(ends, ends[1:], strict=False):
+    for narrow, wide in itertools.pairwise(ends):
         assert (wide[:, 0] < narrow[:, 0]).all()
         assert (wide[:, 1] > narrow[:, 1]).all()
 
@@ -103,7 +105,7 @@ def test_counts_are_not_below_zero():
     X = rng.uniform(-1, 1, (500, 3))
     rate = np.exp(2 * X[:, 0])
     model = SRFFRegressor(**QUICK, loss="poisson").fit(X, 1.0 * rng.poisson(rate))
-    said, ends = model.predict(X, interval=0.9)
+    _, ends = model.predict(X, interval=0.9)
     assert (ends[:, 0] >= 0).all()
     wide = np.diff(ends, axis=1)[:, 0]
     assert np.median(wide[rate > 3]) > 1.3 * np.median(wide[rate < 0.5])

@@ -89,7 +89,6 @@ SAME = {
     "a constant column": text_of(e="3").encode(),
     "a count of the rows": text_of(e=[str(k + 7) for k in range(N)]).encode(),
     "names of the rows": text_of(e=[f"name {k}" for k in range(N)]).encode(),
-    "dates": text_of(e=[f"2020-01-{1 + k % 28:02d}" for k in range(N)]).encode(),
     "times of day": text_of(e=[f"{k % 24:02d}:30" for k in range(N)]).encode(),
 }
 

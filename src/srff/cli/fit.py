@@ -102,8 +102,9 @@ def fit(
 ) -> None:
     """Find the variables that matter in a table, and write the model that uses only them.
 
-    Columns of text are categories. Columns that cannot be inputs (dates, names and numbers of rows,
-    constants) are left out and named. A target of text, or of true and false, is one of classes.
+    Columns of text are categories, and dates become days and places in the year, the week and the
+    day. Columns that cannot be inputs (names and numbers of rows, constants) are left out and
+    named. A target of text, or of true and false, is one of classes.
 
     For example:
 
@@ -271,10 +272,12 @@ def _check_names(table: Table, request: FitRequest) -> None:
 
 def _classes_wanted(table: Table, request: FitRequest) -> bool:
     """Whether the target holds classes."""
-    from srff.data.encoding.table_columns import NUMBER
+    from srff.data.encoding.table_columns import DATE, NUMBER
 
     targets, asked = request.targets, request.task == Task.classification
-    text = [name for name in targets if not table.unfit(name) and table.kind(name) != NUMBER]
+    text = [
+        name for name in targets if not table.unfit(name) and table.kind(name) not in (NUMBER, DATE)
+    ]
     classes = asked or (request.task == Task.auto and bool(text))
     if classes and len(targets) > 1:
         why = "" if asked else f" ({shown(text[0])}: {table.example(text[0])})"
@@ -369,10 +372,10 @@ def _tell_columns(rows: Rows, request: FitRequest) -> None:
     for name, reason in found.dropped.items():
         if name not in request.no_inputs:
             say(f"column {shown(name)} is left out: {one_line(reason)}.")
-    if found.categories:
-        columns = listed([shown(name) for name in found.categories])
-        word = "column holds" if len(found.categories) == 1 else "columns hold"
-        say(f"{len(found.categories)} {word} categories: {columns}.")
+    for what, names in (("categories", found.categories), ("dates", found.dates)):
+        if names:
+            word = "column holds" if len(names) == 1 else "columns hold"
+            say(f"{len(names)} {word} {what}: {listed([shown(name) for name in names])}.")
     for doubt in found.warnings:
         say(f"{doubt}.")
     gaps = {name: count for name, count in found.gaps.items() if not impute or name in found.inputs}

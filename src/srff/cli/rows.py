@@ -12,7 +12,7 @@ from srff._utils.text import shown
 from srff.cli.errors import Refusal, WrongUse, no_such_column, say
 from srff.cli.options import CsvForm
 from srff.data.encoding.columns import Category
-from srff.data.encoding.frames import UNSEEN, coded
+from srff.data.encoding.frames import UNSEEN, coded, is_category
 from srff.data.encoding.level_means import level_rows
 from srff.data.encoding.table_columns import CATEGORY
 from srff.data.sources.batches import gaps_of, matrix
@@ -76,7 +76,7 @@ class Predictor:
     def unseen(self, X: np.ndarray) -> np.ndarray:
         """Which of these are levels that the fit did not see."""
         levels = self.model.levels_ or [None] * self.model.n_features_in_
-        of_levels = np.array([levels[k] is not None for k in self.used], dtype=bool)
+        of_levels = np.array([is_category(levels[k]) for k in self.used], dtype=bool)
         return (X == UNSEEN) & of_levels
 
     def outputs(self, X: np.ndarray) -> np.ndarray:

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import validate_data
 
 from srff._utils.arrays import to_host
+from srff.data.encoding.table_columns import DATE, columns_of, is_frame
 
 
 class ColumnSelectorMixin(SelectorMixin):
@@ -25,7 +28,19 @@ class ColumnSelectorMixin(SelectorMixin):
         -------
         X : array or data frame of shape (n_samples, n_selected)
         """
-        return super().transform(to_host(X))
+        X = to_host(X)
+        if not (is_frame(X) and any(column.kind == DATE for column in columns_of(X))):
+            return super().transform(X)
+        # scikit-learn makes numbers of dates, or fails; an array of objects has both.
+        validate_data(self, X, reset=False, skip_check_array=True)
+        chosen = self.get_support(indices=True).tolist()
+        some = X.iloc[:, chosen] if hasattr(X, "iloc") else X[:, chosen]
+        if _get_output_config("transform", self)["dense"] != "default":
+            return some
+        out = np.empty((X.shape[0], len(chosen)), dtype=object)
+        for k, name in enumerate(some.columns):
+            out[:, k] = some[name].to_list()
+        return out
 
     def inverse_transform(self, X: Any) -> Any:
         """Put zeros where :meth:`transform` dropped columns.

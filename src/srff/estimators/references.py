@@ -212,12 +212,12 @@ def _boosted(learned: Rows, held: Rows, loss: Loss) -> np.ndarray:
         if isinstance(loss, Logistic | Multinomial):
             known, code = np.unique(_codes(Y), return_inverse=True)
             if known.size < 2:
-                return _everywhere(learned, held, loss)
+                return _everywhere(learned, held, loss, stages.size)
             trees = HistGradientBoostingClassifier(**settings).fit(X, code, learned.weight)
             scores = [*trees.staged_decision_function(X_new)]
             return np.stack([_of_all(scores[k], known, learned, loss) for k in stages])
         if isinstance(loss, Poisson) and not Y.any():
-            return _everywhere(learned, held, loss)
+            return _everywhere(learned, held, loss, stages.size)
         kind = "poisson" if isinstance(loss, Poisson) else "squared_error"
         model = HistGradientBoostingRegressor(loss=kind, **settings)
         staged = [*model.fit(X, Y[:, 0], learned.weight).staged_predict(X_new)]
@@ -239,9 +239,9 @@ def _binned(X: np.ndarray, X_new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return binned(X), binned(X_new)
 
 
-def _everywhere(learned: Rows, held: Rows, loss: Loss) -> np.ndarray:
+def _everywhere(learned: Rows, held: Rows, loss: Loss, n_settings: int) -> np.ndarray:
     """The constant, where there is nothing to tell apart."""
-    return np.tile(_constant(learned, loss), (1, held.Y.shape[0], 1))
+    return np.tile(_constant(learned, loss), (n_settings, held.Y.shape[0], 1))
 
 
 def _codes(Y: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from srff._utils.progress import Callback
 from srff._utils.threads import count_threads
 from srff.core.candidate import Candidate, Found
 from srff.core.groups import parse_columns, parse_groups
+from srff.data.encoding.frames import is_category
 from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
@@ -116,7 +117,7 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         if not (isinstance(self.validation, float | int) or hasattr(self.validation, "split")):
             model.validation = None
         if model.levels_ is not None and not isinstance(self.categorical_features, str | None):
-            model.categorical_features = [level is not None for level in model.levels_]
+            model.categorical_features = [is_category(level) for level in model.levels_]
         return model
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

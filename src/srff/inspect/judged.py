@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srff.data.conditional.copies import Copies
-from srff.data.encoding.frames import UNSEEN, Levels
+from srff.data.encoding.frames import UNSEEN, Levels, is_dates
 from srff.inspect.outcome import outcome_of
 
 CHUNK_ROWS = 100_000
@@ -82,9 +82,9 @@ def constant_loss(model: Any) -> float:
 
 
 def _table(levels: Levels, model: Any, k: int) -> np.ndarray | None:
-    """The code that the model has for each level of a column; None for numbers."""
+    """The code that the model has for each level of a column; None for numbers and dates."""
     own = levels[k]
-    if own is None:
+    if own is None or is_dates(own):
         return None
     number = {level: place for place, level in enumerate(model.levels_[k].tolist())}
     return np.array([number.get(level, UNSEEN) for level in own.tolist()])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.columns import Category
+from srff.data.encoding.columns import Category, Date
 from srff.inspect.describe import feature_names, noun
 from srff.inspect.outcome import ClassFigures, outcome_of
 from srff.inspect.wording import figure, number, share
@@ -142,6 +142,9 @@ def _column(model: Any, column: int) -> list[str]:
         levels = [*model.levels_[column].tolist(), "missing"]
         return ["", "", *_level_shares(of, levels, mean)]
     gaps = share(mean[-1]) if of.indicator else share(0.0)
+    if isinstance(of, Date):
+        day = str(np.datetime64(int(mean[0]), "D"))
+        return [day, f"{figure(model.spread_[places[0]])} days", gaps, "dates"]
     return [figure(mean[0]), figure(model.spread_[places[0]]), gaps, ""]
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from srff.data.conditional.laws import GapLaw, Latent, Law, LevelLaw, NumberLaw
 from srff.data.conditional.predictors import Predictors, predictors
 from srff.data.conditional.regressions import Regressions
-from srff.data.encoding.frames import Levels
+from srff.data.encoding.frames import Levels, is_category
 
 FEW_VALUES = 10
 """Numbers of so many different values are drawn as levels are."""
@@ -71,7 +71,7 @@ class Conditional:
     def _law(self, k: int, unit: np.ndarray, rng: np.random.Generator) -> Law:
         column = self.codes[:, k]
         gaps = np.isnan(column)
-        if self.levels[k] is not None or np.unique(column[~gaps]).size <= FEW_VALUES:
+        if is_category(self.levels[k]) or np.unique(column[~gaps]).size <= FEW_VALUES:
             return self._level_law(np.where(gaps, MISSING, column), unit, rng)
         numbers = self._number_law(column, unit, rng)
         if not gaps.any():

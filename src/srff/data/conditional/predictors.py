@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from srff.data.encoding.frames import Levels
+from srff.data.encoding.frames import Levels, is_category
 
 MOST_LEVELS = 20
 """Levels of a category that have an indicator of their own; all rarer ones share one."""
@@ -36,7 +36,7 @@ def predictors(codes: np.ndarray, levels: Levels, bent: bool = False) -> Predict
     indicator for each of its frequent levels.
     """
     parts = [
-        _of_number(column, bent) if level is None else _of_category(column)
+        _of_category(column) if is_category(level) else _of_number(column, bent)
         for column, level in zip(codes.T, levels, strict=True)
     ]
     source = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])

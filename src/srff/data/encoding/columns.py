@@ -52,6 +52,63 @@ class Number:
         return np.stack(parts, axis=1)
 
 
+PERIODS = {"year": 365.2425, "week": 7.0, "day": 1.0}
+"""Cycles of dates, in days."""
+
+TURNS = {"year": 1.0, "week": 2.0, "day": 2.0}
+"""How often a cycle comes in the rows of a fit, at least: what came once is a trend."""
+
+WAVES = tuple(f"{period} {wave}" for period in PERIODS for wave in ("sin", "cos"))
+
+
+@dataclass(frozen=True)
+class Date(Number):
+    """A column of dates, as days: the days themselves, and places in cycles.
+
+    ``waves`` are of ``sin(2 pi t / P)`` and ``cos(2 pi t / P)`` for some periods P, by the names of
+    :data:`WAVES`.
+    """
+
+    waves: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Encoded columns."""
+        return super().width + len(self.waves)
+
+    def take(self, columns: np.ndarray) -> Date:
+        """Some of the encoded columns."""
+        kinds = ["value"] * self.value + [*self.waves] + ["indicator"] * self.indicator
+        kept = {kinds[k] for k in columns}
+        waves = tuple(wave for wave in self.waves if wave in kept)
+        value, indicator = "value" in kept, "indicator" in kept
+        return replace(self, value=value, indicator=indicator, waves=waves)
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """The encoded columns of some rows."""
+        missing = np.isnan(codes)
+        filled = codes if self.fill is None else np.where(missing, self.fill, codes)
+        parts = [filled] * self.value
+        for wave in self.waves:
+            period, _, curve = wave.partition(" ")
+            parts.append(getattr(np, curve)(2 * np.pi * (filled / PERIODS[period] % 1.0)))
+        parts += [missing.astype(np.float64)] * self.indicator
+        return np.stack(parts, axis=1)
+
+
+def waves_of(days: np.ndarray) -> tuple[str, ...]:
+    """The waves of the cycles that some dates go through, as far as these can tell them apart.
+
+    All at midnight have no time of day; all of one weekday no place in the week.
+    """
+    days = days[~np.isnan(days)]
+    span = float(np.ptp(days)) if days.size else 0.0
+    differ = {"year": True, "week": np.ptp(np.floor(days) % 7) if days.size else 0}
+    differ["day"] = np.ptp(days % 1) > 1e-6 if days.size else False
+    found = [p for p, period in PERIODS.items() if span >= TURNS[p] * period and differ[p]]
+    return tuple(wave for wave in WAVES if wave.partition(" ")[0] in found)
+
+
 @dataclass(frozen=True)
 class Category:
     """A category: a row of encoded values for each level, for a missing one, for an unseen one.
@@ -214,7 +271,8 @@ class Encoding:
 
 def _encoded_names(column: Number | Category, raw: str, levels: np.ndarray | None) -> list[str]:
     if isinstance(column, Number):
-        return [raw] * column.value + [f"{raw} missing"] * column.indicator
+        waves = [f"{raw} {wave}" for wave in getattr(column, "waves", ())]
+        return [raw] * column.value + waves + [f"{raw} missing"] * column.indicator
     if not column.onehot:
         several = column.width > 1
         return [f"{raw} mean {j}" if several else f"{raw} mean" for j in range(column.width)]

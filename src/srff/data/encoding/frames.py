@@ -23,6 +23,7 @@ from srff.data.encoding.number_texts import (
 from srff.data.encoding.table_columns import (
     BOOLEAN,
     CATEGORY,
+    DATE,
     NUMBER,
     ArrayColumn,
     Column,
@@ -34,12 +35,26 @@ from srff.data.encoding.table_columns import (
 )
 
 Levels = tuple[np.ndarray | None, ...]
-"""For each column its levels, sorted and distinct, none of them missing; None for numbers."""
+"""For each column its levels, sorted and distinct, none of them missing; None for numbers, and
+:data:`DATES`, which has none, for dates."""
 
-ACCEPTED = "numbers, text, categories and booleans are accepted"
+DATES = np.array([], dtype="datetime64[us]")
+"""In the place of levels, for a column of dates: its codes are days since 1970."""
+
+ACCEPTED = "numbers, text, categories, booleans and dates are accepted"
 
 UNSEEN = -1.0
 """The code of a level that the fit did not see."""
+
+
+def is_dates(levels: np.ndarray | None) -> bool:
+    """Whether a column is one of dates."""
+    return levels is not None and levels.dtype.kind == "M"
+
+
+def is_category(levels: np.ndarray | None) -> bool:
+    """Whether a column has levels: it is neither one of numbers nor one of dates."""
+    return levels is not None and levels.dtype.kind != "M"
 
 
 def has_categories(X: Any, categorical: Any = "from_dtype") -> bool:
@@ -56,7 +71,7 @@ def has_categories(X: Any, categorical: Any = "from_dtype") -> bool:
     -------
     answer : bool
         True if columns are named, or X is a pandas or polars data frame with a column of
-        categories, text or booleans, or of something that has to be refused.
+        categories, text, booleans or dates, or of something that has to be refused.
 
     Examples
     --------
@@ -81,14 +96,15 @@ def learn_levels(X: Any, categorical: Any = "from_dtype") -> Levels:
     ----------
     X : array-like or data frame
         The table.  Categorical, enum, text and boolean columns of pandas and polars are
-        categories; columns of dates and times are refused.
+        categories; columns of durations and of times without a date are refused.
     categorical : "from_dtype", array-like of names, indices or bool, default="from_dtype"
         Columns that are categories too, though they hold numbers.
 
     Returns
     -------
     levels : tuple of ndarray or None
-        The levels that occur, sorted; False and True for booleans; None for numbers.
+        The levels that occur, sorted; False and True for booleans; None for numbers; ``DATES``
+        for dates.
 
     Examples
     --------
@@ -126,7 +142,8 @@ def coded(X: Any, levels: Levels, columns: Any = None) -> np.ndarray:
     Returns
     -------
     codes : ndarray of shape (n_samples, n_columns), float64
-        NaN where a value is missing, -1 for a level that is not among ``levels``.
+        NaN where a value is missing, -1 for a level that is not among ``levels``; of dates the
+        days since 1970.
     """
     X = as_table(X)
     if X.shape[1] != len(levels):
@@ -136,7 +153,10 @@ def coded(X: Any, levels: Levels, columns: Any = None) -> np.ndarray:
     out = np.empty((X.shape[0], len(wanted)), order="F")
     for i, (k, column) in enumerate(zip(wanted, columns_of(X, wanted), strict=True)):
         known, name = levels[k], label(k, names)
-        out[:, i] = as_numbers(column, name) if known is None else _codes(column, known, name)
+        if is_dates(known):
+            out[:, i] = as_days(column, name)
+        else:
+            out[:, i] = as_numbers(column, name) if known is None else _codes(column, known, name)
     return out
 
 
@@ -225,7 +245,9 @@ def level_numbers(values: Sequence[Any], levels: np.ndarray, name: str) -> np.nd
 
 def _levels_of(column: Column, asked: bool, name: str) -> np.ndarray | None:
     kind = column.kind
-    _check_kind(kind, name)
+    _check_kind(kind, name, dates=not asked)
+    if kind == DATE:
+        return DATES
     if not asked and (kind == NUMBER or isinstance(column, ArrayColumn)):
         return None
     if kind == BOOLEAN:
@@ -252,6 +274,20 @@ def _codes(column: Column, levels: np.ndarray, name: str) -> np.ndarray:
     _check_kind(column.kind, name)
     own, values = column.factorised()
     return level_numbers(values, levels, name)[own]
+
+
+def as_days(column: Column, name: str) -> np.ndarray:
+    """The days since 1970 of a column of dates; one without any value has no type of its own."""
+    if column.kind == DATE:
+        return column.numbers()
+    if column.kind == NUMBER:
+        values = column.numbers()
+        if np.isnan(values).all():
+            return values
+    raise ValueError(
+        f"{name[0].upper()}{name[1:]} holds no dates; in the fit it did. pandas.to_datetime makes "
+        "dates of texts."
+    )
 
 
 def as_numbers(column: Column, name: str) -> np.ndarray:
@@ -312,8 +348,12 @@ def refuse_others(X: Any, what: str = "X") -> None:
         _check_kind(column.kind, label(k, names))
 
 
-def _check_kind(kind: str, name: str) -> None:
-    if kind not in (NUMBER, BOOLEAN, CATEGORY):
+def _check_kind(kind: str, name: str, dates: bool = False) -> None:
+    if kind == DATE and not dates:
+        raise ValueError(
+            f"{name[0].upper()}{name[1:]} holds dates; numbers or categories are expected."
+        )
+    if kind not in (NUMBER, BOOLEAN, CATEGORY, DATE):
         how = HOW_TIMES if _is_time(kind) else "Make it one of these, or leave it out."
         raise ValueError(f"{name[0].upper()}{name[1:]} holds {kind}; {ACCEPTED}. {how}")
 

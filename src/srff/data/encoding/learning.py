@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from srff._utils import parameters
-from srff.data.encoding.columns import Category, Encoding, Number
-from srff.data.encoding.frames import Levels
+from srff.data.encoding.columns import Category, Date, Encoding, Number, waves_of
+from srff.data.encoding.frames import Levels, is_category, is_dates
 from srff.data.encoding.level_means import (
     LevelSums,
     cross_fitted,
@@ -106,7 +106,10 @@ def learn_encoding(
     parameters.check_choice("missing", missing, ("error", "impute"))
     check_how("categories", how)
     _check_coded(coded, levels, missing, names)
-    encoders = [None if known is None else encoder_of(known, how) for known in levels]
+    encoders = [
+        encoder_of(known, how) if known is not None and is_category(known) else None
+        for known in levels
+    ]
     by_target = [k for k, encoder in enumerate(encoders) if isinstance(encoder, TargetEncoder)]
     targets = target_columns(y) if by_target else np.zeros((coded.shape[0], 0))
     columns = tuple(
@@ -132,6 +135,9 @@ def _column(
     missing: str,
 ) -> Number | Category:
     """What becomes of one column."""
+    if is_dates(levels):
+        filled = _number(codes, missing, weight)
+        return Date(filled.fill, filled.indicator, waves=waves_of(codes))
     if levels is None:
         return _number(codes, missing, weight)
     if isinstance(encoder, TargetEncoder):
@@ -148,7 +154,7 @@ def _check_coded(
     refuse = np.nan if missing == "error" else 0.0
     check: list[Number | Category] = []
     for known in levels:
-        if known is None:
+        if known is None or is_dates(known):
             check.append(Number(fill))
         else:
             table = np.zeros((known.size + 2, 1))

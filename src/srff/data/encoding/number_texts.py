@@ -18,6 +18,7 @@ FEW_TEXTS = 20
 _DIGITS = r"\d[\d.,'\u2019\u00a0\u202f ]*"
 _SIGN = r"[-+\u2212]?\s*"
 _CURRENCY = r"(?:[$\u20ac\u00a3\u00a5\u20b9]|USD|EUR|GBP|CHF|JPY)"
+DATES = "dates or times"
 LOOKS = {
     "percentages": rf"{_SIGN}{_DIGITS}%",
     "amounts of money": rf"{_SIGN}{_CURRENCY}\s*{_SIGN}{_DIGITS}|{_SIGN}{_DIGITS}{_CURRENCY}",
@@ -26,7 +27,7 @@ LOOKS = {
         rf"|{_SIGN}\d{{1,3}}(?:['\u2019\u00a0\u202f ]\d{{3}})+(?:[.,]\d*)?"
     ),
     "numbers with decimal commas": rf"{_SIGN}\d*,\d+",
-    "dates or times": (
+    DATES: (
         r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})"
         r"(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
     ),
@@ -84,9 +85,10 @@ def stands_for(values: Sequence[Any]) -> tuple[str, Any] | None:
 
 def stands_for_error(name: str, where: str, what: str, value: Any) -> ValueError:
     """The error of a column of such texts; ``where`` says where one of them stands."""
+    how = "pandas.to_datetime makes dates of it" if what == DATES else "Make the column numbers"
     return ValueError(
-        f"{name[0].upper()}{name[1:]} holds text that is {what}, such as {value!r}{where}. Make "
-        "the column numbers, or name it in categorical_features if it is meant as a category."
+        f"{name[0].upper()}{name[1:]} holds text that is {what}, such as {value!r}{where}. {how}, "
+        "or name it in categorical_features if it is meant as a category."
     )
 
 

@@ -11,8 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-NUMBER, BOOLEAN, CATEGORY = "number", "boolean", "category"
+NUMBER, BOOLEAN, CATEGORY, DATE = "number", "boolean", "category", "date"
 """What columns are read as; one of any other kind is refused by the name of its type."""
+
+
+MICROSECONDS = 86_400_000_000
+"""Of a day."""
 
 
 class Column(Protocol):
@@ -20,17 +24,23 @@ class Column(Protocol):
 
     @property
     def kind(self) -> str:
-        """``"number"``, ``"boolean"`` or ``"category"``; else the name of what is not accepted."""
+        """``"number"``, ``"boolean"``, ``"category"`` or ``"date"``; else what is not accepted."""
 
     @property
     def is_text(self) -> bool:
         """Whether it is a category by being text alone: nobody has called it one."""
 
     def numbers(self) -> np.ndarray:
-        """The values as float64, missing ones as NaN."""
+        """The values as float64, missing ones as NaN; of dates days since 1970, by local clocks."""
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """The distinct values, and for each row the number of its own; -1 for a missing one."""
+
+
+def days_of(moments: np.ndarray) -> np.ndarray:
+    """Days since 1970 of NumPy's moments, NaN where there is none."""
+    moments = moments.astype("datetime64[us]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / MICROSECONDS)
 
 
 def is_frame(X: Any) -> bool:
@@ -134,6 +144,8 @@ class PandasColumn:
             return arrow_kind(dtype.pyarrow_dtype)
         if dtype.kind == "O" and isinstance(dtype, np.dtype):
             return _object_kind(self.series)
+        if t.is_datetime64_any_dtype(dtype):
+            return DATE
         if t.is_bool_dtype(dtype):
             return BOOLEAN
         return NUMBER if t.is_numeric_dtype(dtype) and dtype.kind != "c" else str(dtype)
@@ -150,7 +162,25 @@ class PandasColumn:
 
     def numbers(self) -> np.ndarray:
         """The values as float64, ``pd.NA`` and None as NaN."""
+        if self.kind == DATE:
+            return self._days()
         return np.asarray(self.series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def _days(self) -> np.ndarray:
+        import pandas as pd
+
+        series = self.series
+        if isinstance(series.dtype, pd.ArrowDtype):
+            import pyarrow as pa
+
+            return ArrowColumn(pa.array(series)).numbers()
+        if series.dtype == np.dtype(object):
+            plain = [v if plain_value(v) is None else pd.Timestamp(v) for v in series]
+            local = [v.tz_localize(None) if isinstance(v, pd.Timestamp) else None for v in plain]
+            series = pd.Series(local, dtype="datetime64[us]")
+        elif series.dt.tz is not None:
+            series = series.dt.tz_localize(None)
+        return days_of(series.to_numpy())
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """By pandas' ``factorize``."""
@@ -169,6 +199,8 @@ def _object_kind(series: Any) -> str:
         return NUMBER
     if inferred in ("string", "boolean"):
         return BOOLEAN if inferred == "boolean" else CATEGORY
+    if inferred in ("datetime", "datetime64", "date"):
+        return DATE
     odd = odd_object(series)
     if odd is not None:
         return f"objects of type {type(odd).__name__}"
@@ -189,6 +221,8 @@ class PolarsColumn:
         dtype = self.series.dtype
         if dtype == pl.Boolean:
             return BOOLEAN
+        if dtype in (pl.Date, pl.Datetime):
+            return DATE
         if dtype == pl.Object and (odd := odd_object(self.series)) is not None:
             return f"objects of type {type(odd).__name__}"
         if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Object):
@@ -206,6 +240,9 @@ class PolarsColumn:
         """The values as float64, null as NaN."""
         import polars as pl
 
+        if self.kind == DATE:
+            series = self.series.cast(pl.Datetime) if self.series.dtype == pl.Date else self.series
+            return days_of(series.dt.replace_time_zone(None).to_numpy())
         return np.asarray(self.series.cast(pl.Float64).to_numpy())
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
@@ -244,7 +281,21 @@ class ArrowColumn:
         """The values as float64, null as NaN."""
         import pyarrow as pa
 
+        if self.kind == DATE:
+            return self._days()
         return np.asarray(self.array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+    def _days(self) -> np.ndarray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = self.array
+        if getattr(array.type, "tz", None) is not None:
+            array = pc.local_timestamp(array)
+        array = array.cast(pa.timestamp("us"), safe=False)
+        if isinstance(array, pa.ChunkedArray):
+            return days_of(array.to_numpy())
+        return days_of(array.to_numpy(zero_copy_only=False))
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """By a dictionary, the column's own if it has one."""
@@ -268,6 +319,8 @@ def arrow_kind(dtype: Any) -> str:
         return BOOLEAN
     if t.is_dictionary(dtype):
         return CATEGORY
+    if t.is_timestamp(dtype) or t.is_date(dtype):
+        return DATE
     return CATEGORY if arrow_is_text(dtype) else str(dtype)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from srff._utils.parameters import NO_WEIGHT
 from srff._utils.threads import Threads
 from srff.data.encoding.columns import Encoding
-from srff.data.encoding.frames import UNSEEN, Levels, coded, label
+from srff.data.encoding.frames import UNSEEN, Levels, coded, is_category, label
 from srff.data.encoding.outcome import Outcome
 from srff.data.encoding.table_columns import NUMBER
 from srff.data.sources.facts import TableFacts
@@ -300,7 +300,7 @@ class Reading:
 
     def _check_known(self, X: np.ndarray, Y: np.ndarray, piece: Any) -> None:
         """Refuse levels and classes that were not there in the pass that learned them."""
-        known = np.array([level is not None for level in self.levels], dtype=bool)
+        known = np.array([is_category(level) for level in self.levels], dtype=bool)
         what = ""
         if known.any() and (X[:, known] == UNSEEN).any():
             column = int(np.flatnonzero(known & (X == UNSEEN).any(axis=0))[0])

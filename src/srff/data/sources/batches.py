@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.table_columns import CATEGORY, arrow_kind
+from srff.data.encoding.table_columns import CATEGORY, DATE, ArrowColumn, arrow_kind
 
 Batches = Callable[[list[str]], Iterator[Any]]
 """Record batches of some columns, and perhaps of others, from the first row on."""
@@ -18,6 +18,8 @@ def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
     import pyarrow as pa
 
     column = batch.column(batch.schema.get_field_index(name))
+    if arrow_kind(column.type) == DATE:
+        return ArrowColumn(column).numbers().astype(dtype)
     kind = pa.float32() if dtype == np.float32 else pa.float64()
     if column.type != kind:
         column = column.cast(kind, safe=False)

@@ -12,7 +12,7 @@ import numpy as np
 from srff._utils.text import shown
 from srff.data.encoding.doubtful_columns import LEAST_ROWS
 from srff.data.encoding.number_texts import MOSTLY, is_number, stands_for, stray_texts
-from srff.data.encoding.table_columns import CATEGORY, arrow_kind
+from srff.data.encoding.table_columns import CATEGORY, DATE, arrow_kind
 from srff.data.sources.batches import gaps_of, numbers
 from srff.data.sources.table_file import TableError, TableFile, TextAmongNumbers
 from srff.data.sources.tables import Table, TableSource
@@ -47,6 +47,8 @@ class ColumnSurvey:
     """Why a column is not an input."""
     categories: list[str]
     """Inputs that are text or categories."""
+    dates: list[str]
+    """Inputs that are dates."""
     n_values: int
     """Different values of the (first) target, or more than are counted."""
     gaps: dict[str, int]
@@ -226,7 +228,8 @@ def survey_columns(table: Table, wishes: Wishes) -> ColumnSurvey:
         table, seen, [n for n in inputs if n not in (*wishes.category, *use)], n_rows
     )
     n_values = len(seen[targets[0]].values)
-    return ColumnSurvey(n_rows, inputs, dropped, categories, n_values, gaps, warnings)
+    dates = [name for name in inputs if table.kind(name) == DATE]
+    return ColumnSurvey(n_rows, inputs, dropped, categories, dates, n_values, gaps, warnings)
 
 
 def _check_taken(table: Table, wishes: Wishes, seen: dict[str, ColumnValues], n_rows: int) -> None:
@@ -239,6 +242,8 @@ def _check_taken(table: Table, wishes: Wishes, seen: dict[str, ColumnValues], n_
             if allowed:
                 # A target has no such options.
                 reason = (_why_not_category(seen[name], n_rows) or "").partition("; --")[0]
+        if reason is None and table.kind(name) == DATE:
+            reason = "it holds dates; make numbers of them, such as days since one of them"
         if reason is None and name in wishes.targets and not wishes.classes:
             reason = _why_not_target(seen[name])
         if reason:
@@ -286,6 +291,8 @@ def _doubts(
                 f"column {shown(name)} is read as numbers, though it has leading zeros as in "
                 f"{zeros[name]}; --category {quote(name)} takes it for codes"
             )
+        elif table.kind(name) == DATE:
+            continue
         elif n_rows >= LEAST_ROWS and found.counts.permuted(n_rows, found.low, found.high):
             told.append(
                 f"column {shown(name)} holds each of {found.low:.0f} to {found.high:.0f} once; "
@@ -366,7 +373,10 @@ def _why_not_input(seen: ColumnValues, kind: str, n_rows: int, asked: bool) -> s
         return None if asked else _why_not_category(seen, n_rows)
     # A gap tells something too, but there must be something to fill it with.
     if seen.low == seen.high:
-        return f"it is {seen.low:g} in every row"
+        what = "one date" if kind == DATE else f"{seen.low:g}"
+        return f"it is {what} in every row"
+    if kind == DATE:
+        return None
     if not asked and n_rows >= LEAST_ROWS and seen.counts.steady and not seen.gaps:
         return f"it counts the rows from {seen.low:.0f} to {seen.high:.0f}; {HOW_USED}"
     return None

@@ -13,7 +13,7 @@ from srff._utils.arrays import refuse_times
 from srff._utils.threads import one_blas_thread
 from srff.data.encoding.columns import Encoding
 from srff.data.encoding.outcome import Outcome
-from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER, columns_of
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, DATE, NUMBER, columns_of
 from srff.data.sources.arrays import ArrayPiece, FramePiece
 from srff.data.sources.base import Chunk, PieceWork, Reading, Result, Source, UncodedRows
 from srff.data.sources.dask_graph import gathered, on_partitions
@@ -92,7 +92,9 @@ class DaskSource(Source):
             return
         weights = [self._weight] if isinstance(self._weight, str) else []
         for name in [*self._inputs, *_names(self._y), *weights]:
-            accepted = (NUMBER, BOOLEAN) if name in weights else (NUMBER, BOOLEAN, CATEGORY)
+            accepted = [NUMBER, BOOLEAN]
+            accepted += [] if name in weights else [CATEGORY]
+            accepted += [DATE] if name in self._inputs else []
             if self._kind(name) not in accepted:
                 self._refuse(name)
 

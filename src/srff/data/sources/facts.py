@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from srff._utils import parameters
-from srff.data.encoding.columns import Category, Encoding, Number
-from srff.data.encoding.frames import Levels
+from srff.data.encoding.columns import Category, Date, Encoding, Number
+from srff.data.encoding.frames import Levels, is_dates
 from srff.data.encoding.learning import check_how, encoder_of, onehot_category, target_category
 from srff.data.encoding.level_means import LevelSums
 
@@ -36,6 +36,8 @@ class TableFacts:
         Of each category, weights and means of the targets by level.
     unit : float
         The weight of one row.
+    waves : dict of tuples of str
+        Of each column of dates the waves of its cycles, by a sample of the rows.
     """
 
     levels: Levels
@@ -45,6 +47,7 @@ class TableFacts:
     medians: np.ndarray
     sums: tuple[LevelSums | None, ...]
     unit: float = 1.0
+    waves: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def source_encoding(facts: TableFacts, how: Any = "auto", missing: str = "error") -> Encoding:
@@ -76,9 +79,11 @@ def source_encoding(facts: TableFacts, how: Any = "auto", missing: str = "error"
     columns: list[Number | Category] = []
     for k, known in enumerate(facts.levels):
         gaps, sums = bool(facts.n_missing[k]), facts.sums[k]
-        if known is None:
-            impute = missing == "impute"
-            columns.append(Number(float(facts.medians[k]), gaps) if impute else Number())
+        if known is None or is_dates(known):
+            filled = Number(float(facts.medians[k]), gaps) if missing == "impute" else Number()
+            if is_dates(known):
+                filled = Date(filled.fill, filled.indicator, waves=facts.waves[k])
+            columns.append(filled)
             continue
         encoder = encoder_of(known, how)
         if isinstance(encoder, TargetEncoder):

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from srff._utils import parameters
-from srff.data.encoding.frames import categorical_mask, ordered_levels
+from srff.data.encoding.columns import waves_of
+from srff.data.encoding.frames import DATES, categorical_mask, label, ordered_levels
 from srff.data.encoding.learning import median
 from srff.data.encoding.level_means import LevelSums
 from srff.data.encoding.number_texts import (
@@ -23,7 +24,7 @@ from srff.data.encoding.number_texts import (
     stray_text_error,
     stray_texts,
 )
-from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, DATE, NUMBER
 from srff.data.sources.base import Source
 from srff.data.sources.facts import TableFacts
 from srff.data.sources.piece_facts import (
@@ -71,11 +72,13 @@ def learn_facts(
         source.refuse_text_targets()
     kinds = source.kinds
     asked = categorical_mask(categorical, source.n_features, source.names)
-    fixed: list[np.ndarray | None] = [
-        np.array([False, True]) if kind == BOOLEAN else None for kind in kinds
-    ]
+    known: dict[str, np.ndarray] = {BOOLEAN: np.array([False, True]), DATE: DATES}
+    fixed = [known.get(kind) for kind in kinds]
+    for k, kind in enumerate(kinds):
+        if kind == DATE and asked[k]:
+            raise ValueError(f"{label(k, source.names)} holds dates, which are no categories.")
     unknown = [k for k, kind in enumerate(kinds) if kind == CATEGORY or asked[k]]
-    if not unknown and not classes and missing == "error":
+    if not unknown and not classes and missing == "error" and DATE not in kinds:
         none = np.zeros(len(kinds), dtype=np.int64)
         return TableFacts(tuple(fixed), None, None, none, none.astype(float), (None,) * len(kinds))
     wanted = _wanted(source, set(unknown), asked, missing == "impute", classes)
@@ -95,15 +98,16 @@ def _wanted(
     read = [
         k
         for k, kind in enumerate(kinds)
-        if k in unknown or kind == BOOLEAN or (kind == NUMBER and impute)
+        if k in unknown or kind in (BOOLEAN, DATE) or (kind == NUMBER and impute)
     ]
     return FactsWanted(
         source.names,
         np.array(read, dtype=np.intp),
         tuple(i for i, k in enumerate(read) if k in unknown or kinds[k] == BOOLEAN),
-        tuple(i for i, k in enumerate(read) if k not in unknown and kinds[k] == NUMBER),
+        tuple(i for i, k in enumerate(read) if k not in unknown and kinds[k] in (NUMBER, DATE)),
         tuple(i for i, k in enumerate(read) if k in unknown and not asked[k]),
         classes,
+        tuple(i for i, k in enumerate(read) if kinds[k] == DATE),
     )
 
 
@@ -147,9 +151,15 @@ def _facts(found: PieceFacts, wanted: FactsWanted, fixed: list[np.ndarray | None
         sums[k] = own.counted(unit)
     n_missing, medians = np.zeros(n, dtype=np.int64), np.zeros(n)
     n_missing[wanted.columns] = found.n_missing
+    waves = {}
     for j, i in enumerate(wanted.numbers):
-        medians[wanted.columns[i]] = median(found.sample.X[:, j], found.sample.weight)
-    return TableFacts(tuple(levels), classes, class_weight, n_missing, medians, tuple(sums), unit)
+        k, numbers = int(wanted.columns[i]), found.sample.X[:, j]
+        medians[k] = median(numbers, found.sample.weight)
+        if i in wanted.dates:
+            waves[k] = waves_of(numbers)
+    return TableFacts(
+        tuple(levels), classes, class_weight, n_missing, medians, tuple(sums), unit, waves
+    )
 
 
 def _of_some_weight(found: PieceFacts) -> PieceFacts:

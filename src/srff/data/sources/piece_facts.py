@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.frames import as_numbers, coded, label
+from srff.data.encoding.frames import as_days, as_numbers, coded, label
 from srff.data.encoding.level_means import LevelSums, level_sums
 from srff.data.encoding.number_texts import is_number
 from srff.data.encoding.table_columns import columns_of, plain_value
@@ -30,8 +30,8 @@ MOST_CLASSES = 1000
 class FactsWanted:
     """What a pass looks for.
 
-    ``columns`` are those that are read, ``categories`` and ``numbers`` (whose medians are wanted)
-    are positions among them.
+    ``columns`` are those that are read; ``categories``, ``numbers`` (whose medians are wanted) and
+    ``dates`` (which are among the numbers) are positions among them.
     """
 
     names: tuple[str, ...] | None
@@ -41,6 +41,7 @@ class FactsWanted:
     texts: tuple[int, ...]
     """Categories that nobody has named as such."""
     classes: bool
+    dates: tuple[int, ...] = ()
 
     def label(self, position: int) -> str:
         """What an error calls a column."""
@@ -117,7 +118,8 @@ def _of_rows(
         factors = [columns[i].factorised() for i in wanted.categories]
         X = np.empty((rows.n_rows, len(wanted.numbers)))
         for j, i in enumerate(wanted.numbers):
-            X[:, j] = as_numbers(columns[i], wanted.label(i))
+            read = as_days if i in wanted.dates else as_numbers
+            X[:, j] = read(columns[i], wanted.label(i))
     except ValueError as error:
         raise BadValue(f"{piece.name}: {error}") from None
     own, values = _plain_factors(factors)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from srff._utils.text import one_line, shown
-from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER, arrow_kind
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, DATE, NUMBER, arrow_kind
 from srff.data.sources.base import CHUNK_ROWS
 from srff.data.sources.batches import Batches
 from srff.data.sources.files import file_state
@@ -115,10 +115,10 @@ def _why_not_values(dtype: Any) -> str | None:
         return "it has no values"
     if t.is_dictionary(dtype):
         return _why_not_values(dtype.value_type)
-    if arrow_kind(dtype) in (NUMBER, BOOLEAN, CATEGORY):
+    if arrow_kind(dtype) in (NUMBER, BOOLEAN, CATEGORY, DATE):
         return None
     if any(is_(dtype) for is_ in (t.is_temporal, t.is_date, t.is_time)):
-        return "it holds dates or times"
+        return "it holds durations, or times without a date"
     return f"it holds {one_line(str(dtype), 40)}"
 
 

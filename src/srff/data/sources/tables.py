@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srff._utils.text import listed, shown
-from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, NUMBER
+from srff.data.encoding.table_columns import BOOLEAN, CATEGORY, DATE, NUMBER
 from srff.data.sources.base import Chunk, Source, UncodedRows
 from srff.data.sources.batches import Batches, complete_rows, matrix, numbers, plain_values
 from srff.data.sources.csv_dialect import CsvFiles, Guess
@@ -26,7 +26,7 @@ from srff.data.sources.table_file import (
 
 Rows = TypeVar("Rows")
 
-_PLURAL = {NUMBER: "numbers", BOOLEAN: "true and false", CATEGORY: "text"}
+_PLURAL = {NUMBER: "numbers", BOOLEAN: "true and false", CATEGORY: "text", DATE: "dates"}
 
 
 def open_table(paths: Any, label: str | None = None) -> Table:

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.columns import Category, Encoding, Number
+from srff.data.encoding.columns import WAVES, Category, Date, Encoding, Number
+from srff.data.encoding.frames import DATES, is_category, is_dates
 from srff.export.format.container import Refused, quoted
 from srff.export.format.kinds import FINITE, Floats, Integers, Packed, Stored, Texts, Truths
 
-NUMBERS, TEXTS, TRUTHS, INTEGERS, FLOATS = range(5)
-"""What a column holds: numbers that are no category, or levels of a type."""
+NUMBERS, TEXTS, TRUTHS, INTEGERS, FLOATS, MOMENTS = range(6)
+"""What a column holds: numbers that are no category, levels of a type, or dates."""
 
 ENCODED = "encoded columns"
 """The dimension of what a model has for each of the columns that it learns from."""
@@ -39,7 +40,10 @@ NumPy's own, as they were; else in one of objects."""
 
 @dataclass(frozen=True)
 class ColumnLevels:
-    """The levels of each column, None for one of numbers; or None if all are numbers."""
+    """The levels of each column, None for one of numbers; or None if all are numbers.
+
+    Dates have an empty array of moments.
+    """
 
     def pack(self, name: str, value: Any, out: Packed) -> None:
         out.values[name] = value is not None
@@ -112,7 +116,7 @@ def _pack_labels(name: str, columns: Sequence[np.ndarray | None], out: Packed) -
     kinds = [_kind_of(labels) for labels in columns]
     pools: dict[int, list[Any]] = {TEXTS: [], TRUTHS: [], INTEGERS: [], FLOATS: []}
     for kind, labels in zip(kinds, columns, strict=True):
-        if labels is not None:
+        if labels is not None and kind != MOMENTS:
             pools[kind] += labels.tolist()
     sizes = [0 if labels is None else labels.size for labels in columns]
     out.add(f"{name}.kinds", np.array(kinds, dtype=np.uint8))
@@ -126,7 +130,7 @@ def _pack_labels(name: str, columns: Sequence[np.ndarray | None], out: Packed) -
 def _kind_of(labels: np.ndarray | None) -> int:
     if labels is None:
         return NUMBERS
-    return {"b": TRUTHS, "i": INTEGERS, "f": FLOATS}.get(labels.dtype.kind, TEXTS)
+    return {"b": TRUTHS, "i": INTEGERS, "f": FLOATS, "M": MOMENTS}.get(labels.dtype.kind, TEXTS)
 
 
 def _unpack_labels(
@@ -148,6 +152,9 @@ def _unpack_labels(
     for kind, size in zip(kinds, sizes, strict=True):
         if kind == NUMBERS and not size:
             out.append(None)
+            continue
+        if kind == MOMENTS and not size:
+            out.append(DATES)
             continue
         if kind not in pools or size > pools[kind].size - ends[kind]:
             raise Refused(f"{name} has {size} labels of kind {kind}, which are not there")
@@ -188,6 +195,8 @@ class ColumnEncoding:
         out.add(f"{name}.fill", np.array(fill, dtype=np.float64))
         Truths().pack(f"{name}.value", [column.value for column in numbers], out)
         Truths().pack(f"{name}.indicator", [column.indicator for column in numbers], out)
+        waves = [[wave in getattr(column, "waves", ()) for wave in WAVES] for column in numbers]
+        out.add(f"{name}.waves", np.array(waves, dtype=np.bool_).reshape(-1, len(WAVES)))
         tables = [column for column in value.columns if isinstance(column, Category)]
         flat = [np.asarray(column.table, dtype=np.float64).ravel() for column in tables]
         out.add(f"{name}.table", np.concatenate([np.zeros(0), *flat]))
@@ -202,24 +211,41 @@ class ColumnEncoding:
         if levels is None:
             stored.sizes[ENCODED] = stored.sizes["columns"]
             return None
-        sizes = [known.size for known in levels if known is not None]
+        sizes = [known.size for known in levels if known is not None and is_category(known)]
         stored.sizes |= {"numbers": len(levels) - len(sizes), "categories": len(sizes)}
-        numbers: Iterator[Number | Category] = iter(self._numbers(name, stored))
+        dates = np.array([is_dates(known) for known in levels if not is_category(known)], bool)
+        numbers: Iterator[Number | Category] = iter(self._numbers(name, stored, dates))
         categories: Iterator[Number | Category] = iter(self._categories(name, stored, sizes))
-        made = Encoding(tuple(next(numbers if k is None else categories) for k in levels))
+        made = Encoding(tuple(next(categories if is_category(k) else numbers) for k in levels))
         stored.sizes[ENCODED] = made.width
         return made
 
-    def _numbers(self, name: str, stored: Stored) -> list[Number]:
+    def _numbers(self, name: str, stored: Stored, dates: np.ndarray) -> list[Number]:
         fill = Floats(("numbers",), any_float=True).unpack(f"{name}.fill", stored)
         value = Truths(("numbers",)).unpack(f"{name}.value", stored)
         indicator = Truths(("numbers",)).unpack(f"{name}.indicator", stored)
-        if (np.abs(fill) > FINITE).any() or not (value | indicator).all():
+        waves = self._waves(name, stored, dates)
+        some = value | indicator | waves.any(axis=1)
+        if (np.abs(fill) > FINITE).any() or not some.all():
             raise Refused(f"{name} fills in numbers that are too large, or gives no column")
-        return [
-            Number(None if f != f else float(f), bool(i), bool(v))
-            for f, v, i in zip(fill.tolist(), value, indicator, strict=True)
-        ]
+        out: list[Number] = []
+        for k, f in enumerate(fill.tolist()):
+            given = None if f != f else float(f), bool(indicator[k]), bool(value[k])
+            own = tuple(wave for wave, has in zip(WAVES, waves[k], strict=True) if has)
+            out.append(Date(*given, own) if dates[k] else Number(*given))
+        return out
+
+    def _waves(self, name: str, stored: Stored, dates: np.ndarray) -> np.ndarray:
+        """The waves of each column of numbers or dates; files of before there were any have none.
+
+        They may be none in part: a model of some columns keeps what it needs.
+        """
+        if f"{name}.waves" not in stored.arrays:
+            return np.zeros((dates.size, len(WAVES)), dtype=bool)
+        waves = stored.array(f"{name}.waves", ("BOOL",), ("numbers", f"waves of {name}"))
+        if waves.shape[1] != len(WAVES) or waves[~dates].any():
+            raise Refused(f"{name} has waves that no dates have")
+        return waves
 
     def _categories(self, name: str, stored: Stored, sizes: list[int]) -> list[Category]:
         flat = Floats(any_float=True).unpack(f"{name}.table", stored).astype(np.float64)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from srff.data.encoding.columns import Category, Encoding
+from srff.data.encoding.columns import Category, Date, Encoding
 from srff.data.encoding.columns import Number as NumberColumn
 from srff.export.onnx.graph import HUGE, ML, STRING, TINY, Graph, Port
 from srff.export.onnx.scaling import write_search
@@ -40,6 +40,12 @@ def declare_columns(graph: Graph, model: Any, read: np.ndarray) -> None:
 def write_inputs(graph: Graph, model: Any) -> str:
     """The columns that the model learned from, encoded as ``predict`` does it, in float64."""
     used, encoding = model.columns_, model.encoding_
+    for k in np.unique(encoding.source[used]) if encoding is not None else []:
+        if isinstance(encoding.columns[k], Date):
+            raise ValueError(
+                f"The model uses the dates of column {graph.names[k]!r}, which ONNX has no inputs "
+                "for; fit it on numbers that are made of them."
+            )
     if encoding is None:
         return write_columns(graph, used)
     source = encoding.source[used]

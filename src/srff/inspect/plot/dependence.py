@@ -11,7 +11,7 @@ from sklearn.utils import resample
 from sklearn.utils.validation import validate_data
 
 from srff._utils.arrays import to_host
-from srff.data.encoding.frames import UNSEEN, coded
+from srff.data.encoding.frames import UNSEEN, coded, is_category, is_dates
 from srff.inspect.evaluate import coded_inputs, outputs_of
 from srff.inspect.outcome import Output, outcome_of
 
@@ -22,6 +22,9 @@ DRAWN_LEVELS = 12
 """Levels of a category that are drawn: the most frequent."""
 
 MISSING = "missing"
+
+WEEK = 7.0
+"""Days: dates that move by weeks keep their weekday and their time of day."""
 
 Panel = tuple[int, ...]
 """The columns of a plot: one, or a pair."""
@@ -46,9 +49,14 @@ class CodedPredictor(RegressorMixin, BaseEstimator):
     def levels(self, column: int) -> list[str] | None:
         """The levels of a category, the last one for missing values; None for numbers."""
         known = getattr(self.model, "levels_", None)
-        if known is None or known[column] is None:
+        if known is None or not is_category(known[column]):
             return None
         return [*map(str, known[column].tolist()), MISSING]
+
+    def is_date(self, column: int) -> bool:
+        """Whether its numbers are days."""
+        known = getattr(self.model, "levels_", None)
+        return known is not None and is_dates(known[column])
 
     def imputes(self, column: int) -> bool:
         """Whether the model has seen that a number can be missing."""
@@ -67,6 +75,24 @@ class CodedPredictor(RegressorMixin, BaseEstimator):
             if levels is not None:
                 X[X[:, k] == len(levels) - 1, k] = np.nan
         return outcome.predictions(outputs_of(model, coded_inputs(model, X)))
+
+
+class InOwnHour(CodedPredictor):
+    """A predictor for rows whose dates are moved: each keeps its weekday and its time of day.
+
+    The curve of a date is then what the weeks of the year and the years make of it.
+    """
+
+    def __init__(self, predictor: CodedPredictor, own: dict[int, np.ndarray]) -> None:
+        super().__init__(predictor.model)
+        self.own = own
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predictions of the rows, in weeks that the dates say."""
+        X = X.copy()
+        for j, hours in self.own.items():
+            X[:, j] = np.floor(X[:, j] / WEEK) * WEEK + np.resize(hours, X.shape[0])
+        return super().predict(X)
 
 
 def _without_names(model: Any) -> Any:
@@ -109,8 +135,9 @@ def dependence(
         rows[:, j] = _filled(rows[:, j]) if known is None else _drawn_codes(rows[:, j], len(known))
     low, high = np.quantile(rows[:, panel], (0.05, 0.95), axis=0)
     grid = CURVE if len(panel) == 1 else SURFACE
+    own = {j: rows[:, j] % WEEK for j in panel if predictor.is_date(j)}
     found = partial_dependence(
-        predictor,
+        InOwnHour(predictor, own) if own else predictor,
         rows,
         panel,
         kind="average",

@@ -105,6 +105,9 @@ def _continuous(
         for marks in (display.deciles_vlines_[number], display.deciles_hlines_[number]):
             if marks is not None:
                 marks.remove()
+        for side, j in zip((axis.xaxis, axis.yaxis), panel, strict=False):
+            if scene.predictor.is_date(j):
+                style.dates(side)
         _rug(axis, deciles[panel[0]], "x")
         if len(panel) == 2:
             _rug(axis, deciles[panel[1]], "y")

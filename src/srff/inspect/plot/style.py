@@ -135,6 +135,15 @@ def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = None) -> None:
         ax.set_axisbelow(True)
 
 
+def dates(axis: Any) -> None:
+    """Days since 1970 as dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=2, maxticks=4)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))
+
+
 def few_ticks(ax: Axes) -> None:
     """As many numbers on both axes as can be read."""
     from matplotlib.ticker import MaxNLocator
