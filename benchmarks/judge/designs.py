@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -114,11 +115,16 @@ def noise(n_rows: int, n_features: int, target: str) -> Design:
             "two classes": lambda: rng.randint(0, 2, n_rows),
             "four classes": lambda: rng.randint(0, 4, n_rows),
             "5 % positives": lambda: (rng.permutation(n_rows) < 0.05 * n_rows).astype(int),
-            "5 positives": lambda: (rng.permutation(n_rows) < 5).astype(int),
+        } | {
+            f"{k} positive{'s' * (k > 1)}": partial(_positives, rng, n_rows, k) for k in (1, 5, 20)
         }
-        return Draw(X, kinds[target](), target.endswith(("classes", "positives")), ())
+        return Draw(X, kinds[target](), target.endswith(("classes", "positives", "positive")), ())
 
     return draw
+
+
+def _positives(rng: np.random.RandomState, n_rows: int, k: int) -> np.ndarray:
+    return (rng.permutation(n_rows) < k).astype(int)
 
 
 NOISE = {
@@ -128,6 +134,9 @@ NOISE = {
         "normal", "t3", "lognormal", "spikes", "poisson", "two classes", "four classes",
         "5 % positives", "5 positives",
     )
+} | {
+    f"noise 1000 x 8 {target}": noise(1000, 8, target)
+    for target in ("1 positive", "5 positives", "20 positives")
 }  # fmt: skip
 
 DESIGNS: dict[str, Design] = {
