@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: demo test test-all check docs format clean
+.PHONY: demo test test-all lint check docs dist-check format clean
 
 demo: .venv/installed
 	$(BIN)/srff demo
@@ -17,14 +17,20 @@ test: .venv/installed-test
 test-all: .venv/installed-test
 	$(PYTEST) $(ARGS)
 
-check: .venv/installed-dev
+lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check: lint
 	$(MAKE) test-all ARGS="--cov --cov-report=term:skip-covered --cov-fail-under=95"
 
 docs: .venv/installed-dev
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The files of a release in dist/, built, looked into, and used where there is no checkout.
+dist-check: .venv/installed-dev
+	$(BIN)/python .ci/dist_check.py dist
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .

@@ -20,7 +20,7 @@ OBJECTS = {"model", "engine", "problem", "found", "state", "torch", "dask", "ai"
 """What a page calls an object at hand, or another package."""
 
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
-FILE = re.compile(r"\.(py|md|csv|json|html|srff|cff|txt|toml|svg|parquet|onnx)$")
+FILE = re.compile(r"\.(py|md|csv|json|html|srff|cff|txt|toml|svg|parquet|onnx|yml)$")
 
 
 def resolves(name: str) -> bool:

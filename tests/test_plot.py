@@ -97,6 +97,8 @@ def drawn(axes):
     """The figure of some axes can be drawn without a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # Earlier versions of matplotlib with later ones of its parser.
+        warnings.simplefilter("ignore", DeprecationWarning)
         np.ravel(axes)[0].figure.draw_without_rendering()
     return axes
 

@@ -19,6 +19,7 @@ __all__ = [
     "load",
     "plot",
     "save",
+    "show_versions",
     "srff_path",
     "to_onnx",
 ]
@@ -26,6 +27,7 @@ __all__ = [
 if TYPE_CHECKING:
     from srff import plot
     from srff._utils.progress import Progress
+    from srff._utils.show_versions import show_versions
     from srff.data.sources.csv_dialect import CsvFiles
     from srff.estimators.classifier import SRFFClassifier
     from srff.estimators.path import srff_path
@@ -52,6 +54,7 @@ else:
         "confidence": "srff.inference.confidence",
         "load": "srff.export.save",
         "save": "srff.export.save",
+        "show_versions": "srff._utils.show_versions",
         "srff_path": "srff.estimators.path",
         "to_onnx": "srff.export.onnx",
     }
