@@ -12,6 +12,7 @@ import numpy as np
 from srff.core.candidate import Found
 from srff.data.problem import Problem
 from srff.estimators.alternatives import dropped_last, stand_ins
+from srff.estimators.bands import bands
 from srff.estimators.intervals import left_over
 from srff.estimators.missed import missed
 from srff.estimators.references import LEARNED_ROWS, reference_errors
@@ -75,6 +76,8 @@ def store_answer(model: Any, problem: Problem, found: Found | None, asked: Asked
         tables["stand_ins_"] = [*stand_ins(problem, sides, model.columns_)]
         first = {int(g): int(np.flatnonzero(problem.groups.of == g)[0]) for g in problem.groups.of}
         tables["dropped_"] = [(first[g], rise) for g, rise in dropped_last(problem, found)]
+    held_out = found.held_out if found is not None and importances else ()
+    model.effect_bands_ = bands(model, problem, sides, held_out)
     for name, rows in tables.items():
         setattr(model, name, _table(model, name, rows))
 

@@ -150,7 +150,7 @@ default="gaussian"
         ``importances_`` as shares of their sum; ``scale_`` as shares where those are None.
     importances_, importances_se_, reference_errors_, interactions_, stand_ins_, dropped_
         As those of :class:`SRFFRegressor`; the other models are "logistic regression" and "boosted
-        trees".  So are ``target_name_`` and ``n_rows_``.
+        trees".  So are ``target_name_``, ``n_rows_`` and, of two classes, ``effect_bands_``.
     alpha_, budget_, sigma_ : float
         The values used, and the kernel's width that the budget came from; None if it did not.
     model_kind_ : str

@@ -157,6 +157,9 @@ default="gaussian"
         Pairs of variables that act together, the strongest first: the columns ``first`` and
         ``second``, and the ``share`` of the variance of what the model says that the two make only
         together.
+    effect_bands_ : dict of arrays
+        For inputs that are numbers (``input``), at some ``value``: how far below (``low``) and
+        above (``high``) their mean the curves of the models of the folds go.
     stand_ins_ : dict of arrays
         Columns that are not used (``column``), each with one that is (``instead_of``) and their
         ``correlation``, where it is at least 0.9.

@@ -22,6 +22,7 @@ from srff.data.encoding.learning import check_how
 from srff.data.engines import parse_memory
 from srff.data.problem import FLOAT64_ROWS, Problem
 from srff.estimators.answer import TABLES, Asked, of_columns, store_answer, store_table
+from srff.estimators.bands import bands_of_columns
 from srff.estimators.base import RandomFeatureModel
 from srff.estimators.column_selector import ColumnSelectorMixin
 from srff.inspect.describe import html_summary, summary
@@ -104,6 +105,8 @@ class SelectingModel(ColumnSelectorMixin, RandomFeatureModel):
         for name in TABLES:
             if hasattr(self, name):
                 setattr(model, name, of_columns(getattr(self, name), support))
+        if hasattr(self, "effect_bands_"):
+            model.effect_bands_ = bands_of_columns(self.effect_bands_, support)
         model.n_features_in_ = int(support.sum())
         # What speaks of the columns of the whole table.
         if self.groups is not None:

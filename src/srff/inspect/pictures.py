@@ -135,6 +135,8 @@ def _effects(model: Any, X: Any) -> list[Gallery]:
     columns = [k for entry in selected(model) for k in entry.columns if model.scale_[k] > 0]
     columns = columns[:MOST_CURVES]
     said = f"{outcome.mean.capitalize()} where a variable is set to a value; ticks are deciles."
+    if np.size(getattr(model, "effect_bands_", {}).get("input", ())):
+        said += " The band is the range of the models of the folds."
     out, several = [], []
     if len(outcome.labels) > 2:
         several = [*zip(style.COLOURS, map(str, outcome.labels), strict=False)]

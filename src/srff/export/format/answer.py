@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srff.estimators.answer import TABLES
+from srff.estimators.bands import BANDS, as_bands
 from srff.export.format.container import Refused
 from srff.export.format.kinds import (
     Count,
@@ -81,6 +82,26 @@ class LeftOver(Floats):
         return array
 
 
+@dataclass(frozen=True)
+class Bands:
+    """How far the curves of the folds are apart, at some values of some inputs."""
+
+    def pack(self, name: str, value: Any, out: Packed) -> None:
+        Integers().pack(f"{name}.input", value["input"], out)
+        for column in BANDS[1:]:
+            Floats().pack(f"{name}.{column}", value[column], out)
+
+    def unpack(self, name: str, stored: Stored) -> dict[str, np.ndarray]:
+        rows, size = (f"rows of {name}",), stored.sizes["columns"]
+        out = {"input": Integers(rows).unpack(f"{name}.input", stored)}
+        out |= {column: Floats(rows).unpack(f"{name}.{column}", stored) for column in BANDS[1:]}
+        if (out["input"] >= size).any():
+            raise Refused(f"{name}.input has positions that are not below {size}")
+        if (out["low"] > out["high"]).any():
+            raise Refused(f"{name} has bands whose lower end is above the upper one")
+        return out
+
+
 COLUMNS = ("columns",)
 
 ANSWER: dict[str, Kind] = {
@@ -88,6 +109,7 @@ ANSWER: dict[str, Kind] = {
     "importances_": OrNone(Floats(COLUMNS)),
     "importances_se_": OrNone(Floats(COLUMNS, low=0.0)),
     **dict.fromkeys(TABLES, Inputs()),
+    "effect_bands_": Bands(),
     "target_name_": OrNone(Text()),
     "n_rows_": OrNone(Count()),
 }
@@ -104,12 +126,17 @@ UNKNOWN: dict[str, Any] = {
         name: {column: np.zeros(0, dtype=np.intp) for column in places} | {last: np.zeros(0)}
         for name, (*places, last) in TABLES.items()
     },
+    "effect_bands_": as_bands(np.zeros((len(BANDS), 0))),
     "target_name_": None,
     "n_rows_": None,
 }
 """What stands for them in files of formats before 6."""
 
-FIRST = {"reference_errors_": "names.lengths", **{n: parts[0] for n, parts in TABLES.items()}}
+FIRST = {
+    "reference_errors_": "names.lengths",
+    "effect_bands_": "input",
+    **{n: parts[0] for n, parts in TABLES.items()},
+}
 """A tensor that tells whether a file has them."""
 
 

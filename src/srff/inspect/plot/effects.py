@@ -37,7 +37,8 @@ def effect(
 
     The mean prediction over a sample of rows, where one variable, or two, are set to the values
     along the axes: by scikit-learn's ``partial_dependence``.  Ticks inside the frame are the
-    deciles of the variable.  Of a classifier it is the chance of a class.  A category has a point
+    deciles of the variable.  A band goes from the lowest to the highest curve of the models of the
+    folds (``effect_bands_``).  Of a classifier it is the chance of a class.  A category has a point
     for each level; a dashed line is the prediction where the variable is missing.
 
     Parameters

@@ -118,8 +118,24 @@ def _continuous(
                 style.title(axis, f"chance of {style.plain(scene.outputs[most[number]][1], 16)}")
         else:
             (values,) = results[number]["grid_values"]
+            _band(axis, panel[0], values, shown[number].average[0], scene)
             for curve, colour in zip(results[number].average[1:], style.COLOURS[1:], strict=False):
                 axis.plot(values, curve, color=colour)
+
+
+def _band(ax: Axes, column: int, values: np.ndarray, curve: np.ndarray, scene: Scene) -> None:
+    """Between the lowest and the highest curve of the models of the folds, where it is known."""
+    table = getattr(scene.predictor.model, "effect_bands_", None)
+    own = np.zeros(0, dtype=bool) if table is None else table["input"] == column
+    if table is None or not own.any() or len(scene.outputs) > 1:
+        return
+    low, high = (np.interp(values, table["value"][own], table[end][own]) for end in ("low", "high"))
+    first_of_two = (
+        len(outcome_of(scene.predictor.model).labels or ()) == 2 and not scene.outputs[0][0]
+    )
+    if first_of_two:
+        low, high = -high, -low
+    ax.fill_between(values, curve + low, curve + high, color=style.BLUE, alpha=0.2, linewidth=0)
 
 
 def _colour_bar(ax: Axes, size: float) -> None:
