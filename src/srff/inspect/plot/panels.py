@@ -40,6 +40,7 @@ def draw_panels(axes: np.ndarray, panels: list[Panel], results: list[Any], scene
     numeric = [all(scene.predictor.levels(j) is None for j in panel) for panel in panels]
     absent = [where_missing(scene.predictor, scene.rows, panel, scene.outputs) for panel in panels]
     flat = [r.average for r, panel in zip(results, panels, strict=True) if len(panel) == 1]
+    flat += [end for pair in zip(panels, results, strict=True) for end in _band(scene, *pair)]
     limits = {1: _limits([*flat, *(a for a in absent if a is not None)])} if flat else {}
     _continuous(
         axes[numeric],
@@ -118,24 +119,27 @@ def _continuous(
                 style.title(axis, f"chance of {style.plain(scene.outputs[most[number]][1], 16)}")
         else:
             (values,) = results[number]["grid_values"]
-            _band(axis, panel[0], values, shown[number].average[0], scene)
+            band = _band(scene, panel, results[number])
+            if band:
+                axis.fill_between(values, *band, color=style.BLUE, alpha=0.2, linewidth=0)
             for curve, colour in zip(results[number].average[1:], style.COLOURS[1:], strict=False):
                 axis.plot(values, curve, color=colour)
 
 
-def _band(ax: Axes, column: int, values: np.ndarray, curve: np.ndarray, scene: Scene) -> None:
-    """Between the lowest and the highest curve of the models of the folds, where it is known."""
-    table = getattr(scene.predictor.model, "effect_bands_", None)
-    own = np.zeros(0, dtype=bool) if table is None else table["input"] == column
-    if table is None or not own.any() or len(scene.outputs) > 1:
-        return
+def _band(scene: Scene, panel: Panel, result: Any) -> tuple[np.ndarray, ...]:
+    """The lowest and the highest curve of the models of the folds; none if they are not known."""
+    model = scene.predictor.model
+    table = getattr(model, "effect_bands_", None)
+    if table is None or len(panel) > 1 or len(scene.outputs) > 1:
+        return ()
+    own = table["input"] == panel[0]
+    if not own.any():
+        return ()
+    (values,), curve = result["grid_values"], result["average"][0]
     low, high = (np.interp(values, table["value"][own], table[end][own]) for end in ("low", "high"))
-    first_of_two = (
-        len(outcome_of(scene.predictor.model).labels or ()) == 2 and not scene.outputs[0][0]
-    )
-    if first_of_two:
-        low, high = -high, -low
-    ax.fill_between(values, curve + low, curve + high, color=style.BLUE, alpha=0.2, linewidth=0)
+    if outcome_of(model).labels and scene.outputs[0][0] == 0:
+        low, high = -high, -low  # the first of two classes; bands are of the second
+    return curve + low, curve + high
 
 
 def _colour_bar(ax: Axes, size: float) -> None:
