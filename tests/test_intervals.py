@@ -144,3 +144,23 @@ def test_without_rows_held_out_it_says_so():
         model.fit(X, y).predict(X, interval=0.9)
     with pytest.raises(TypeError, match="interval"):
         RFFRegressor(alpha=0.1, random_state=0).fit(X, y).predict(X, interval=0.9)
+
+
+def test_the_errors_of_few_rows_are_of_columns_that_these_had_no_part_in_choosing():
+    """Forty rows of noise in 300 columns beside one that matters: folds choose other columns."""
+    rng = np.random.RandomState(0)
+    X, X_new = rng.normal(size=(40, 300)), rng.normal(size=(4000, 300))
+    y, y_new = X[:, 0] + rng.normal(size=40), X_new[:, 0] + rng.normal(size=4000)
+    model = SRFFRegressor(**QUICK, n_features_to_select=5).fit(X, y)
+    _, ends = model.predict(X_new, interval=0.8)
+    assert ((ends[:, 0] <= y_new) & (y_new <= ends[:, 1])).mean() > 0.72
+
+
+def test_where_nothing_is_found_they_are_those_of_the_target():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(200, 5)), rng.exponential(size=200)
+    model = SRFFRegressor(**QUICK).fit(X, y)
+    assert not model.get_support().any()
+    _, ends = model.predict(X, interval=0.9)
+    inside = (ends[:, 0] <= y) & (y <= ends[:, 1])
+    assert abs(inside.mean() - 0.9) < 0.02

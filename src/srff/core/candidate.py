@@ -107,6 +107,8 @@ class Found:
     """For each column the share of the folds that chose it; None without folds."""
     held_out: tuple[Candidate, ...] = field(default=(), repr=False)
     """For each fold a candidate that has not seen its rows; none where nothing was found."""
+    unseen: tuple[Candidate, ...] = field(default=(), repr=False)
+    """The same, of columns that its rows had no part in choosing; constants where nothing was."""
 
 
 def best_of(candidates: list[Candidate]) -> Candidate:

@@ -54,8 +54,8 @@ def store_answer(model: Any, problem: Problem, found: Found | None, asked: Asked
     references, importances = asked.references, asked.importances
     sides = problem.sides(LEARNED_ROWS if references else 0) if found else []
     if model._has_intervals:
-        held_out = found.held_out if found is not None and asked.intervals else ()
-        model.held_out_errors_ = left_over(problem, sides, held_out)
+        unseen = found.unseen if found is not None and asked.intervals else ()
+        model.held_out_errors_ = left_over(problem, sides, unseen)
     model.reference_errors_ = reference_errors(problem, sides) if found and references else {}
     model.importances_ = model.importances_se_ = None
     tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}

@@ -84,14 +84,16 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         among = [chosen]
     if folds[0].averages:
         best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
-        gain = gain_of_folds(folds, judge.with_own_loss(chosen), last)
-        held_out = last.each
+        own, held_out = judge.with_own_loss(chosen), last.each
+        unseen = unseen_of(own, last)
+        gain = panel_of(folds, unseen).error / max(own.error, np.finfo(float).tiny)
     else:
         models = last_models(folds[0], on_one_set[0], judge.error(chosen))
         log.add(*models)
         best = best_of(models)
         gain = best.validation_error / max(judge.first_error(chosen), np.finfo(float).tiny)
         held_out = judge.with_own_loss(chosen).each if len(folds) > 1 else (best,)
+        unseen = [*held_out]
     return Found(
         best,
         log.candidates,
@@ -100,6 +102,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         judged_rows(folds),
         agreement(folds, found),
         held_out,
+        tuple(unseen),
     )
 
 
@@ -119,6 +122,7 @@ def _nothing_found(folds: Folds, judge: Judge, log: Log) -> Found:
         judge.expected([panel], panel),
         judged_rows(folds),
         agreement(folds, panel),
+        unseen=(constant,) * len(folds),
     )
 
 
@@ -267,15 +271,14 @@ def expected_of(
     return mean * gain, error * gain
 
 
-def gain_of_folds(folds: Folds, chosen: Panel, last: Panel) -> float:
-    """The loss of the last models over that of the chosen, where that is honest.
+def unseen_of(chosen: Panel, last: Panel) -> list[Candidate]:
+    """For each fold a model whose columns its rows had no part in choosing.
 
-    A fold that chose other columns than the last model has counts as gaining nothing: its rows had
-    a part in the choice, and among thousands of columns that alone makes noise look like an effect.
+    The last one, but where the fold chose other columns than that has its own: among thousands of
+    columns the choice alone makes noise look like an effect.
     """
-    pairs = [*zip(chosen.each, last.each, strict=True)]
-    honest = [two if set(one.columns) == set(two.columns) else one for one, two in pairs]
-    return panel_of(folds, honest).error / max(chosen.error, float(np.finfo(float).tiny))
+    pairs = zip(chosen.each, last.each, strict=True)
+    return [two if set(one.columns) == set(two.columns) else one for one, two in pairs]
 
 
 def judged_rows(folds: Folds) -> float:
