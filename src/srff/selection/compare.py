@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from srff.core.candidate import Candidate, constant_candidate
+from srff.selection.linear import even_lines
 from srff.selection.panel import (
     Folds,
     Panel,
@@ -36,22 +37,48 @@ class Judge:
         self._folds, self._config = folds, folds[0].config
         self._quadratic = folds[0].problem.loss is folds[0].problem.search_loss
         self._solved: dict[int, tuple[Panel, Panel]] = {}
+        self._even: dict[int, int] = {}
 
     def with_own_loss(self, panel: Panel) -> Panel:
-        """The panel with the problem's loss."""
+        """The panel with the problem's loss; one of lines perhaps with even scales."""
         if id(panel) not in self._solved:
-            each = in_each(self._folds, panel, _with_own_loss)
-            # One penalty for all folds, by its place among them; a constant has but one.
-            count = max(map(len, each))
-            panels = [
-                panel_of(
-                    self._folds, [candidates[min(k, len(candidates) - 1)] for candidates in each]
-                )
-                for k in range(count)
-            ]
+            solved = self._least_sure(self._in_each(panel, _with_own_loss))
+            if self._may_be_even(panel):
+                even = self._in_each(panel, lambda s, c: even_lines(s, c.columns))
+                place = min(range(len(even)), key=lambda k: even[k].error)
+                if even[place].error < solved.error:
+                    solved, self._even[id(panel)] = even[place], place
             # With the panel itself, so that no other can have its id.
-            self._solved[id(panel)] = panel, self._least_sure(panels)
+            self._solved[id(panel)] = panel, solved
         return self._solved[id(panel)][1]
+
+    def like(self, own: Panel, panel: Panel) -> Panel:
+        """A panel with the problem's loss, with even scales and the penalty if ``own`` has them.
+
+        Whether, and which penalty, is decided on columns that the rows held out have had no part in
+        choosing: among thousands, others take any penalty for too large.
+        """
+        self.with_own_loss(own)
+        place = self._even.get(id(own))
+        if place is None:
+            return self._least_sure(self._in_each(panel, _with_own_loss))
+        return self._in_each(panel, lambda s, c: even_lines(s, c.columns))[place]
+
+    def _in_each(
+        self, panel: Panel, step: Callable[[Search, Candidate], list[Candidate]]
+    ) -> list[Panel]:
+        """Panels at falling penalties, one for all folds by its place; a constant has but one."""
+        each = in_each(self._folds, panel, step)
+        return [
+            panel_of(self._folds, [candidates[min(k, len(candidates) - 1)] for candidates in each])
+            for k in range(max(map(len, each)))
+        ]
+
+    def _may_be_even(self, panel: Panel) -> bool:
+        """Whether these are lines of few rows, by a loss that is not the search's."""
+        lines = all(c.kind in ("linear", "mean") for c in panel.each)
+        some = any(c.columns.size for c in panel.each)
+        return not self._quadratic and self._folds[0].averages and lines and some
 
     def _least_sure(self, panels: list[Panel]) -> Panel:
         """Of falling penalties the largest that is not worse than the best by a standard error.

@@ -104,6 +104,9 @@ class Config:
     """Penalties of the ridge with the lasso's scales, as shares of that which gives the lasso's own
     solution: selected effects are rather too large, those shrunk twice too small."""
 
+    even_penalties: Numbers = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+    """Ridge penalties for each row of a line whose columns, standardised, are all alike."""
+
     metric_variables: int = 128
     """Most variables that a metric starts from: its entries grow with the square."""
 

@@ -78,15 +78,16 @@ def last_models(search: Search, chosen: Candidate, error: float) -> list[Candida
 
 
 def mean_of_folds(
-    folds: Folds, judge: Judge, chosen: list[Candidate], error: float
+    folds: Folds, judge: Judge, own: Panel, chosen: list[Candidate]
 ) -> tuple[Candidate, Panel]:
     """The mean over all folds of one kind of model on the same columns, and the models themselves.
 
     The kind is chosen on the rows that all folds hold out together; those of one fold are too few.
     With very few rows the chosen candidates stay as they are, unless the loss is quadratic: a last
-    model would only be surer.
+    model would only be surer.  ``own`` is the panel that was chosen, each fold with columns of its
+    own.
     """
-    panels = [judge.with_own_loss(panel_of(folds, chosen))]
+    error, panels = judge.error(own), [judge.like(own, panel_of(folds, chosen))]
     very_few = folds[0].problem.n_rows <= folds[0].config.very_few_rows
     if isinstance(folds[0].problem.loss, Squared) or not very_few:
         tasks = [

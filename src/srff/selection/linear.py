@@ -18,12 +18,13 @@ import numpy as np
 from sklearn.linear_model import lars_path_gram
 
 from srff._utils.threads import without_warnings
-from srff.core.candidate import Candidate, Member
+from srff.core.candidate import Candidate, Member, constant_candidate
 from srff.core.coefficients import squared_loss, training_loss
 from srff.core.features import Statistics
 from srff.core.groups import each_column, shared
 from srff.core.parametrisations import Scales
 from srff.selection.panel import Folds, Panel, best_panel, nothing, panel_of, side_by_side
+from srff.selection.penalty import at_penalties
 from srff.selection.search import Search
 
 
@@ -70,6 +71,41 @@ def line_on(search: Search, like: Candidate, columns: np.ndarray) -> Candidate:
     validation = search.validation.statistics(*waves, loss)
     alpha = like.alpha * like.columns.size / k
     return _candidate(search, columns, point, training, validation, alpha)
+
+
+def even_lines(search: Search, columns: np.ndarray) -> list[Candidate]:
+    """Linear models by the problem's own loss, all columns alike, at falling penalties.
+
+    The lasso's scales shrink weak columns twice, once they are chosen.  A ridge ``rho |w|^2 / 2``
+    for the weights of standardised columns is ``alpha = rho g^2 / k`` for the coefficients of k
+    waves of frequency g (``w_j^2 = 2 g^2 a_j^2 / k``).
+    """
+    problem, config, k = search.problem, search.config, columns.size
+    if not k:
+        constant = problem.loss, problem.constant.c
+        return [constant_candidate(search.scaling, search.validation, *constant)] * len(
+            config.even_penalties
+        )
+    slow, group = config.line_frequency, search.groups.positions(columns)
+    point = Scales.of(np.full(k, slow), np.eye(k), np.full(k, -np.pi / 2), group)
+    alphas = np.array(config.even_penalties) * slow**2 / k
+    waves, near = (point.W, point.b, columns), problem.at_constant(k)
+    made = at_penalties(search.engine, search.validation, waves, alphas, problem.loss, near)
+    search.log.evaluated(len(made))
+    return [
+        Candidate(
+            "linear",
+            search.scaling,
+            columns,
+            (Member(point.W, point.b, p.alpha, p.found.coef, p.found.constant),),
+            problem.loss,
+            validation_error=p.error,
+            training_error=p.found.training_error,
+            point=point,
+            n_rows=search.engine.n,
+        )
+        for p in made
+    ]
 
 
 def _lines(search: Search) -> Lines:

@@ -83,10 +83,9 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         chosen = panel_of(folds, on_one_set)
         among = [chosen]
     if folds[0].averages:
-        best, last = mean_of_folds(folds, judge, on_one_set, judge.error(chosen))
-        own, held_out = judge.with_own_loss(chosen), last.each
-        unseen = unseen_of(own, last)
-        gain = panel_of(folds, unseen).error / max(own.error, np.finfo(float).tiny)
+        best, last = mean_of_folds(folds, judge, chosen, on_one_set)
+        held_out, unseen = last.each, unseen_of(judge.with_own_loss(chosen), last)
+        gain = panel_of(folds, unseen).error / max(judge.error(chosen), np.finfo(float).tiny)
     else:
         models = last_models(folds[0], on_one_set[0], judge.error(chosen))
         log.add(*models)
