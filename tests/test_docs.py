@@ -161,6 +161,10 @@ def test_what_the_tutorial_says_of_breast_cancer(drawing):
     assert model.stand_ins_["column"].size > 1
     assert 0 < len(found.confirmed) < len(found.names)
     assert "hollows" not in found.confirmed
+    losses = told["losses"]
+    assert losses.mean() > model.expected_error_
+    assert losses.mean() > told["plain"].mean()
+    assert np.sort(losses)[-3:].sum() > losses.sum() / 2
 
 
 def test_every_page_is_in_a_table_of_contents():
