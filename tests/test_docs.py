@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shutil
@@ -10,10 +11,13 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+import page_output
 import srff
 from srff.estimators.selector import SelectingModel
+from srff.inspect.sureness import sureness
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -28,7 +32,11 @@ PAGES = sorted(
 WITH_CODE = ["index", "start", *(f"guide/{p.stem}" for p in sorted(DOCS.glob("guide/*.md")))]
 """Pages whose code is run here; that of ``extending`` has tests of its own."""
 
-BLOCK = re.compile(r"(<!-- not run: [^>]+ -->\s+)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SHOWING = ["index", "start", "guide/stability", "guide/coming_from", "genes"]
+"""Pages that show what their code prints."""
+
+GENES = Path(os.environ.get("SRFF_DATA", "absent")) / "gene_colon.parquet"
+
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -39,7 +47,7 @@ def name_of(page: Path) -> str:
 def code_of(page: str) -> list[str]:
     """The Python blocks of a page that are meant to run."""
     text = (DOCS / f"{page}.md").read_text("utf-8")
-    return [code for not_run, code in BLOCK.findall(text) if not not_run]
+    return [block.code for block in page_output.blocks(text)]
 
 
 def children(page: Path) -> list[str]:
@@ -54,6 +62,14 @@ def anchors(page: Path) -> set[str]:
     """The headings of a Markdown page as the ends of addresses."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def source_of(made: Path) -> Path:
+    """What a page of the gallery is made from."""
+    if not made.is_relative_to(DOCS / "gallery"):
+        return made
+    source = EXAMPLES / made.relative_to(DOCS / "gallery")
+    return source.with_name("README.txt") if made.stem == "index" else source.with_suffix(".py")
 
 
 @pytest.fixture
@@ -99,9 +115,56 @@ def test_the_code_of_a_page_runs(page, short_fits, drawing, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("plot_*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("script", sorted(EXAMPLES.rglob("plot_*.py")), ids=lambda p: p.stem)
 def test_an_example_of_the_gallery_runs(script, short_fits, drawing):
     runpy.run_path(str(script), run_name="__main__")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SHOWING)
+def test_a_page_shows_what_its_code_prints(page, drawing):
+    if page == "genes" and not GENES.exists():
+        pytest.skip("no gene_colon.parquet in SRFF_DATA")
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    printed = [printed for _, printed, _ in page_output.run(text)]
+    for expected, found in zip(page_output.shown(text), printed, strict=True):
+        if expected:
+            assert not page_output.differences(expected, found)
+    if repeated := page_output.first_shown(text):
+        assert repeated[1] == next(filter(None, page_output.shown(text)))
+
+
+@pytest.mark.slow
+def test_what_the_tutorial_says_of_diabetes(drawing):
+    told = runpy.run_path(str(EXAMPLES / "tutorials" / "plot_1_diabetes.py"))
+    model, found, names = told["model"], told["found"], told["X"].columns
+    assert set(found.confirmed) == {"bmi", "bp", "s5"}
+    assert {"bmi", "s5"} <= set(model.get_feature_names_out())
+    assert "bp" not in model.get_feature_names_out()
+    assert list(names[np.argsort(-model.importances_)][:2]) == ["bmi", "s5"]
+    assert not model.stand_ins_["column"].size
+    assert model.constant_error_ == pytest.approx(77, abs=0.5)
+    assert model.expected_error_ == pytest.approx(53, abs=1)
+    error, spread = model.reference_errors_["ridge"]
+    assert model.expected_error_ < error < model.expected_error_ + 2 * spread
+    assert error < model.reference_errors_["boosted trees"][0]
+
+
+@pytest.mark.slow
+def test_what_the_tutorial_says_of_breast_cancer(drawing):
+    told = runpy.run_path(str(EXAMPLES / "tutorials" / "plot_2_breast_cancer.py"))
+    model, found = told["model"], told["found"]
+    words = sureness(model)
+    assert np.sum(words == "maybe") > np.sum(words == "sure")
+    assert np.nanmax(model.importances_) < 0.02
+    assert np.sum(model.importances_ <= 2 * model.importances_se_) > 1
+    assert model.stand_ins_["column"].size > 1
+    assert 0 < len(found.confirmed) < len(found.names)
+    assert "hollows" not in found.confirmed
+    losses = told["losses"]
+    assert losses.mean() > model.expected_error_
+    assert losses.mean() > told["plain"].mean()
+    assert np.sort(losses)[-3:].sum() > losses.sum() / 2
 
 
 def test_every_page_is_in_a_table_of_contents():
@@ -117,7 +180,7 @@ def test_links_between_pages_lead_to_a_page_and_a_heading_of_it(page):
             continue
         path, _, heading = target.partition("#")
         other = (page.parent / path).resolve() if path else page
-        assert other.exists() or other == DOCS / "gallery" / "index.rst", target
+        assert other.exists() or source_of(other).exists(), target
         if heading:
             assert heading in anchors(other), target
 
