@@ -233,3 +233,14 @@ def test_with_fewer_rows_than_columns_only_pairs_are_looked_at():
     found = clusters(predictors(X, (None,) * 60), 60)
     assert found.max() == 58
     assert found[3] == found[7]
+
+
+def test_a_level_of_minus_two_is_no_gap():
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.choice([-2.0, 0.0, 2.0], 200), rng.normal(size=200)], axis=1)
+    every = np.arange(200)
+    drawn = Conditional(codes, (None, None), every, every).copies(np.array([0]), rng).draw(rng, 5)
+    assert set(np.unique(drawn)) == {-2.0, 0.0, 2.0}
+    codes[::4, 0] = np.nan
+    drawn = Conditional(codes, (None, None), every, every).copies(np.array([0]), rng).draw(rng, 5)
+    assert np.isnan(drawn).mean() == pytest.approx(0.25, abs=0.1)

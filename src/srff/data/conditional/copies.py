@@ -25,9 +25,6 @@ NEAREST = 50
 LEAST_CHANCE = 0.01
 """Share of a level's chance that is its frequency alone: no level is impossible."""
 
-MISSING = -2.0
-"""What stands for a gap among levels."""
-
 
 @dataclass(frozen=True)
 class Copies:
@@ -72,7 +69,7 @@ class Conditional:
         column = self.codes[:, k]
         gaps = np.isnan(column)
         if is_category(self.levels[k]) or np.unique(column[~gaps]).size <= FEW_VALUES:
-            return self._level_law(np.where(gaps, MISSING, column), unit, rng)
+            return self._level_law(column, unit, rng)
         numbers = self._number_law(column, unit, rng)
         if not gaps.any():
             return numbers
@@ -104,7 +101,7 @@ class Conditional:
     def _level_law(
         self, column: np.ndarray, unit: np.ndarray, rng: np.random.Generator
     ) -> LevelLaw:
-        values, place = np.unique(column, return_inverse=True)
+        values, place = np.unique(column, return_inverse=True)  # all gaps are one level
         P = self._designs[0][0]
         others = np.delete(np.arange(P.source.size), P.positions(unit))
         chances = learned_chances(
@@ -113,9 +110,7 @@ class Conditional:
             values.size,
             P.values[np.ix_(self.aside, others)],
         )
-        return LevelLaw.of(
-            np.where(values == MISSING, np.nan, values), chances, place[self.aside], rng
-        )
+        return LevelLaw.of(values, chances, place[self.aside], rng)
 
 
 def calibrated(means: np.ndarray, z: np.ndarray, known: np.ndarray) -> np.ndarray:
