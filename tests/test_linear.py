@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso
+from sklearn.linear_model import Lasso, LogisticRegression
 
 from small_problems import prepare, search_of
 from srff import SRFFClassifier, SRFFRegressor
 from srff.core.groups import Groups
 from srff.core.kernels import Gaussian
+from srff.core.losses import Logistic
 from srff.selection.config import CONFIG
 from srff.selection.elect import elected
-from srff.selection.linear import lasso_path, line_on, straight_lines
+from srff.selection.linear import even_lines, lasso_path, line_on, straight_lines
 from srff.selection.panel import panel_of
 
 N, D = 90, 12
@@ -148,3 +149,35 @@ def test_noise_of_rare_classes_is_not_kept():
         model = SRFFClassifier(random_state=seed, effort="quick", max_iter=5).fit(X, y)
         kept += model.get_support().any()
     assert kept <= 2
+
+
+def test_even_lines_are_logistic_regressions_of_another_library():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(200, 3))
+    y = (rng.uniform(size=200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(float)
+    problem = prepare(
+        X,
+        y[:, None],
+        None,
+        np.random.RandomState(0),
+        kernel=Gaussian(),
+        n_components=20,
+        budget=None,
+        validation=(X, y[:, None], None),
+        dtype="float64",
+        n_jobs=1,
+        loss=Logistic(),
+    )
+    search = search_of(problem)
+    columns = np.array([0, 2])
+    made = even_lines(search, columns)
+    assert [c.columns.tolist() for c in made] == [[0, 2]] * len(CONFIG.even_penalties)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for candidate, penalty in zip(made, CONFIG.even_penalties, strict=True):
+        if penalty < 0.01:
+            continue  # weights so large that the sine bends
+        p = candidate.expansion()
+        features = np.sqrt(2 / 2) * np.cos(Z[:, columns] @ p.W + p.b)
+        outputs = features @ p.a[:, 0] + p.c[0]
+        other = LogisticRegression(C=1 / (penalty * 200), tol=1e-8).fit(Z[:, columns], y)
+        np.testing.assert_allclose(outputs, other.decision_function(Z[:, columns]), atol=0.05)

@@ -64,6 +64,12 @@ class Judge:
             return self._least_sure(self._in_each(panel, _with_own_loss))
         return self._in_each(panel, lambda s, c: even_lines(s, c.columns))[place]
 
+    def even_last(self, own: Panel, search: Search, columns: np.ndarray) -> list[Candidate]:
+        """The last model of a fold with even scales and the penalty of ``own``, if it has such."""
+        self.with_own_loss(own)
+        place = self._even.get(id(own))
+        return [] if place is None else [even_lines(search, columns)[place]]
+
     def _in_each(
         self, panel: Panel, step: Callable[[Search, Candidate], list[Candidate]]
     ) -> list[Panel]:
@@ -78,7 +84,8 @@ class Judge:
         """Whether these are lines of few rows, by a loss that is not the search's."""
         lines = all(c.kind in ("linear", "mean") for c in panel.each)
         some = any(c.columns.size for c in panel.each)
-        return not self._quadratic and self._folds[0].averages and lines and some
+        few = self._folds[0].problem.n_rows < self._config.curve_rows
+        return not self._quadratic and few and lines and some
 
     def _least_sure(self, panels: list[Panel]) -> Panel:
         """Of falling penalties the largest that is not worse than the best by a standard error.

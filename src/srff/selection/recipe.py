@@ -88,6 +88,7 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         gain = panel_of(folds, unseen).error / max(judge.error(chosen), np.finfo(float).tiny)
     else:
         models = last_models(folds[0], on_one_set[0], judge.error(chosen))
+        models += judge.even_last(chosen, folds[0], on_one_set[0].columns)
         log.add(*models)
         best = best_of(models)
         gain = best.validation_error / max(judge.first_error(chosen), np.finfo(float).tiny)
