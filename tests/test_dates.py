@@ -235,3 +235,51 @@ def test_the_report_and_the_confidence_speak_of_them(model, tmp_path):
     assert "2022-08-30" in page  # the mean day
     found = srff.confidence(SRFFRegressor(**QUICK), X, y, n_splits=3)
     assert set(found.confirmed) >= {"when"}
+
+
+def test_times_of_csv_count_by_the_clock_that_they_say(tmp_path):
+    """Summer time and all: an offset is not what the hour of the day hangs on."""
+    when = MOMENTS.tz_localize("America/New_York", ambiguous=True, nonexistent="shift_forward")
+    X, y = table(when)
+    path = tmp_path / "t.csv"
+    X.assign(y=y).to_csv(path, index=False)
+    assert "-04:00" in path.read_text()
+    fitted = SRFFRegressor(**QUICK).fit(path, "y")
+    expected = SRFFRegressor(**QUICK).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), expected.predict(X), rtol=1e-9)
+    path.write_text(path.read_text().replace("-04:00", "Z").replace("-05:00", "Z"))
+    again = SRFFRegressor(**QUICK).fit(path, "y")
+    np.testing.assert_allclose(again.predict(X), expected.predict(X), rtol=1e-9)
+
+
+def test_the_first_rows_of_csv_may_lack_a_time_of_day(tmp_path):
+    days = [str(day) for day in np.datetime64("1990-01-01") + np.arange(90_000)]
+    days[-1] += " 13:00"
+    frame = pd.DataFrame({"when": days, "a": np.arange(90_000) % 7, "y": np.arange(90_000) % 11})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    from srff.data.sources import TableSource
+
+    assert (tmp_path / "t.csv").stat().st_size > 2**20
+    facts = learn_facts(TableSource(tmp_path / "t.csv", "y"))
+    assert is_dates(facts.levels[0])
+
+
+def test_dates_of_one_day_of_the_year_have_no_place_in_it():
+    firsts = np.array([f"{year}-01-01" for year in range(1980, 2020)], dtype="M8[D]").astype(float)
+    assert not any(wave.startswith("year") for wave in waves_of(firsts))
+
+
+def test_rows_of_dask_are_computed(model):
+    dd = pytest.importorskip("dask.dataframe")
+    X, _ = table()
+    np.testing.assert_array_equal(model.predict(dd.from_pandas(X, npartitions=3)), model.predict(X))
+
+
+def test_what_was_dropped_comes_back_empty(model):
+    X, _ = table()
+    back = model.inverse_transform(X[["a", "when"]])
+    assert back.shape == (400, 3)
+    assert back[0].tolist() == [X["a"][0], MOMENTS[0], 0.0]
+    np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), back)
+    with pytest.raises(ValueError, match="2 columns are selected"):
+        model.inverse_transform(X)

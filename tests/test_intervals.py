@@ -133,7 +133,7 @@ def test_what_is_no_share_is_refused(model, level):
 
 
 def test_more_than_the_rows_can_tell_is_refused(model):
-    with pytest.raises(ValueError, match=r"more than 400 errors .* the most is 0\.995"):
+    with pytest.raises(ValueError, match=r"as good as 400 equal .* the most is 0\.995"):
         model.predict(rows(5)[0], interval=0.999)
 
 

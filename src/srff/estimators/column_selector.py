@@ -10,6 +10,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
 from srff._utils.arrays import to_host
+from srff.data.encoding.frames import is_dates
 from srff.data.encoding.table_columns import DATE, columns_of, is_frame
 
 
@@ -55,6 +56,21 @@ class ColumnSelectorMixin(SelectorMixin):
         X : array of shape (n_samples, n_features)
         """
         X = to_host(X)
+        levels = getattr(self, "levels_", None) or ()
+        if any(is_dates(level) for level in levels):
+            return self._with_gaps(X, [None if is_dates(level) else 0.0 for level in levels])
         if np.shape(X)[1:] == (0,) and not self.get_support().any():
             return np.zeros((len(X), self.n_features_in_))  # scikit-learn refuses no column at all
         return super().inverse_transform(X)
+
+    def _with_gaps(self, X: Any, empty: list[float | None]) -> np.ndarray:
+        """An array of objects: the selected columns, and what stands where one was dropped."""
+        chosen = self.get_support(indices=True).tolist()
+        if len(np.shape(X)) != 2 or np.shape(X)[1] != len(chosen):
+            raise ValueError(f"X has the shape {np.shape(X)}; {len(chosen)} columns are selected.")
+        out = np.empty((len(X), len(empty)), dtype=object)
+        out[:] = empty
+        for k, place in enumerate(chosen):
+            column = X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
+            out[:, place] = column.to_list() if hasattr(column, "to_list") else column
+        return out

@@ -61,6 +61,8 @@ class PredictsFromColumns(BaseEstimator):
 
     def _selected_inputs(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Inputs as numbers, and the columns of them that the model reads, in its order."""
+        if hasattr(X, "__dask_graph__") and hasattr(X, "columns"):
+            X = X.compute()
         check_names(column_names(X))
         if self.encoding_ is None:
             return self._validate(X, reset=False), self.columns_

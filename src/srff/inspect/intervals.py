@@ -35,15 +35,15 @@ def interval_of(
         raise ValueError(
             f"interval={level!r} needs the errors of rows held out, which this model does not "
             "have: it was fitted with refine=None or solver='alternating', on rows that are not "
-            "in memory, on another device, or by an earlier version."
+            "in memory, on another device, with nothing to learn, or by an earlier version."
         )
     m = errors.shape[0]
     k = int((m + 1) * (1 - level) / 2 + 1e-9)
     if k < 1:
         most = 1 - 2 / (m + 1)
         raise ValueError(
-            f"interval={level!r} is more than {m:,} errors of rows held out can tell; the most is "
-            f"{most:.4g}."
+            f"interval={level!r} is more than rows held out, as good as {m:,} equal ones, can "
+            f"tell; the most is {most:.4g}."
             if most > 0
             else f"interval={level!r} cannot be told from {m:,} rows held out."
         )

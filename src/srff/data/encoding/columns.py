@@ -58,6 +58,10 @@ PERIODS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 TURNS = {"year": 1.0, "week": 2.0, "day": 2.0}
 """How often a cycle comes in the rows of a fit, at least: what came once is a trend."""
 
+ONE_PLACE = 0.98
+"""Length of the mean of the places in the year, on a circle of radius one, of dates that are within
+some two weeks of one day of it: they tell nothing of the others."""
+
 WAVES = tuple(f"{period} {wave}" for period in PERIODS for wave in ("sin", "cos"))
 
 
@@ -102,9 +106,15 @@ def waves_of(days: np.ndarray) -> tuple[str, ...]:
     All at midnight have no time of day; all of one weekday no place in the week.
     """
     days = days[~np.isnan(days)]
-    span = float(np.ptp(days)) if days.size else 0.0
-    differ = {"year": True, "week": np.ptp(np.floor(days) % 7) if days.size else 0}
-    differ["day"] = np.ptp(days % 1) > 1e-6 if days.size else False
+    if not days.size:
+        return ()
+    span = float(np.ptp(days))
+    place = np.exp(2j * np.pi * days / PERIODS["year"])
+    differ = {
+        "year": abs(place.mean()) < ONE_PLACE,
+        "week": np.ptp(np.floor(days) % 7) > 0,
+        "day": np.ptp(days % 1) > 1e-6,
+    }
     found = [p for p, period in PERIODS.items() if span >= TURNS[p] * period and differ[p]]
     return tuple(wave for wave in WAVES if wave.partition(" ")[0] in found)
 

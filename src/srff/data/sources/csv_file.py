@@ -24,6 +24,10 @@ BLOCK_BYTES, MOST_BLOCK_BYTES = 2**20, 2**30
 """Bytes that are parsed at a time, and the most of them: a first line must be a fourth at most."""
 
 
+OFFSET = r"\s*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+"""What a time ends with that says its zone."""
+
+
 class CsvFile(TableFile):
     """Values with commas, semicolons, tabs or bars between them, and names in the first line.
 
@@ -50,6 +54,7 @@ class CsvFile(TableFile):
                 self._decimal = ","
                 schema, first = self._first_rows()
         self.is_empty = first is None
+        self._zoned: set[str] = set()
         self._note_types(schema, first)
         self.leading_zeros = {} if first is None else self._leading_zeros(schema)
         self._note_unfit()
@@ -84,6 +89,11 @@ class CsvFile(TableFile):
             t = pa.types
             if any(is_(column.type) for is_ in (t.is_integer, t.is_floating, t.is_null)):
                 self.types[column.name] = pa.float64()
+            elif t.is_timestamp(column.type) or t.is_date(column.type):
+                # The first rows may lack the time of day that later ones have.
+                self.types[column.name] = pa.timestamp("us")
+                if getattr(column.type, "tz", None) is not None:
+                    self._zoned.add(column.name)
             else:
                 self.types[column.name] = column.type
                 if self.kind(column.name) == CATEGORY:
@@ -114,12 +124,14 @@ class CsvFile(TableFile):
         for name in names:
             if name in self.types and name not in self.unfit:
                 self.types[name] = pa.string()
+                self._zoned.discard(name)
 
     def as_written(self, names: list[str]) -> None:
         """Take columns for text, dates and all."""
         import pyarrow as pa
 
         self.types |= {name: pa.string() for name in names if name in self.types}
+        self._zoned -= set(names)
 
     def _pieces(self) -> list[FilePiece]:
         return [FilePiece(self.label, "csv", self._rows)]
@@ -128,8 +140,10 @@ class CsvFile(TableFile):
         import pyarrow as pa
 
         types = {name: self.types[name] for name in columns}
+        zoned = [name for name in columns if name in self._zoned]
         try:
-            for batch in self._opened(columns, types):
+            for whole in self._opened(columns, types | dict.fromkeys(zoned, pa.string())):
+                batch = by_the_clock(whole, zoned)
                 for start in range(0, batch.num_rows, CHUNK_ROWS):
                     yield batch.slice(start, CHUNK_ROWS)
         except pa.ArrowInvalid as error:
@@ -190,6 +204,21 @@ def _example(column: Any) -> str:
     """The first value that is no number, as an error shows it; any if there is none."""
     texts = [value for value in column.to_pylist() if value is not None]
     return shown(next((text for text in texts if not is_number(text)), texts[0] if texts else ""))
+
+
+def by_the_clock(batch: Any, names: list[str]) -> Any:
+    """A batch with texts such as ``2022-01-01 03:00:00+09:00`` as the times that they say.
+
+    pyarrow's own reader makes times of Greenwich of them, and the hour of the day is lost.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        plain = pc.replace_substring_regex(batch.column(place), OFFSET, "")
+        batch = batch.set_column(place, name, plain.cast(pa.timestamp("us")))
+    return batch
 
 
 def _first_other(texts: Any, dtype: Any, decimal: str) -> int | None:
