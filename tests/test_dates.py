@@ -12,6 +12,7 @@ import pytest
 
 import srff
 from srff import SRFFClassifier, SRFFRegressor
+from srff.baselines import MeanBaseline
 from srff.data.encoding.columns import PERIODS, WAVES, Date, waves_of
 from srff.data.encoding.frames import coded, is_dates, learn_levels
 from srff.data.encoding.table_columns import columns_of
@@ -173,6 +174,8 @@ def test_dates_are_refused_where_none_were(model):
 
 def test_they_are_no_categories_targets_or_weights(tmp_path):
     X, y = table()
+    with pytest.raises(ValueError, match="Column 'when' holds dates; numbers or categories"):
+        MeanBaseline().fit(X, y)
     with pytest.raises(ValueError, match="holds dates"):
         SRFFRegressor(**QUICK, categorical_features=["when"]).fit(X, y)
     X.assign(y=y).to_parquet(tmp_path / "t.parquet")

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from srff._utils.arrays import HostScoreMixin, to_host
 from srff.data.dataset import DEFAULT_VALIDATION
+from srff.data.encoding.frames import refuse_others
 from srff.data.split import key_multipliers, row_keys, split_rows
 from srff.paper.alpha_search import lowest
 
@@ -90,7 +91,9 @@ class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._predict(validate_data(self, to_host(X), dtype=np.float64, reset=False))
+        X = to_host(X)
+        refuse_others(X)
+        return self._predict(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _split(self, X: np.ndarray, y: np.ndarray, rng: np.random.RandomState) -> Split:
         """The rows of a fit: as given, or with some held out."""
@@ -106,9 +109,9 @@ class Baseline(HostScoreMixin, RegressorMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any, **checks: Any) -> tuple[np.ndarray, np.ndarray]:
         """scikit-learn's checks of inputs and target; both come back as float64."""
-        X, y = validate_data(
-            self, to_host(X), to_host(y), dtype=np.float64, y_numeric=True, **checks
-        )
+        X = to_host(X)
+        refuse_others(X)
+        X, y = validate_data(self, X, to_host(y), dtype=np.float64, y_numeric=True, **checks)
         return X, y.astype(np.float64, copy=False)
 
     def _check_parameters(self) -> None:
