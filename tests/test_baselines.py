@@ -197,6 +197,7 @@ def test_spam_finds_the_variables_of_an_additive_function(seed):
     assert 0.45 < error < 0.65  # the noise is 0.5, the target's standard deviation 1.3
 
 
+@pytest.mark.slow
 def test_spam_solution_satisfies_the_group_lasso_conditions():
     X, y = additive(0, n=600)
     X += 2 * X.mean(axis=1, keepdims=True) * np.sqrt(15)  # correlated: one sweep solves nothing

@@ -32,6 +32,9 @@ PAGES = sorted(
 WITH_CODE = ["index", "start", *(f"guide/{p.stem}" for p in sorted(DOCS.glob("guide/*.md")))]
 """Pages whose code is run here; that of ``extending`` has tests of its own."""
 
+LONG = {"guide/confidence", "guide/losses"}
+"""Pages whose code takes several seconds."""
+
 SHOWING = ["index", "start", "guide/stability", "guide/coming_from", "genes"]
 """Pages that show what their code prints."""
 
@@ -106,7 +109,14 @@ def drawing(monkeypatch, tmp_path):
     plt.close("all")
 
 
-@pytest.mark.parametrize("page", [page for page in WITH_CODE if code_of(page)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if page in LONG else [])
+        for page in WITH_CODE
+        if code_of(page)
+    ],
+)
 def test_the_code_of_a_page_runs(page, short_fits, drawing, monkeypatch):
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)  # where a class of the page looks itself up
