@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -104,6 +105,19 @@ def differences(expected: str, printed: str, tolerance: float = 0.05) -> list[st
     if len(old) != len(new):
         return [f"{len(new)} lines in place of {len(old)}", *new]
     return [b for a, b in zip(old, new, strict=True) if not alike(a, b, tolerance)]
+
+
+def share_alike(expected: str, printed: str) -> float:
+    """The share of the words, numbers left out, that both have in the same order.
+
+    >>> share_alike("3 of 10 are: bmi, s5", "4 of 10 are: bmi, s3, s5")
+    0.888...
+    """
+    one, two = (
+        [word for word in text.split() if not NUMBER.fullmatch(word.strip("(),;:%[]"))]
+        for text in (expected, printed)
+    )
+    return SequenceMatcher(None, one, two, autojunk=False).ratio()
 
 
 def alike(first: str, second: str, tolerance: float) -> bool:
