@@ -24,7 +24,7 @@ X = rng.standard_normal((N, D))
 y = X[:, 0] - 0.5 * X[:, 3] + 0.3 * rng.standard_normal(N)
 
 
-def made(validation=0.2, groups=None):
+def made(X=X, y=y, validation=0.2, **settings):
     return prepare(
         X,
         y[:, None],
@@ -34,9 +34,9 @@ def made(validation=0.2, groups=None):
         n_components=20,
         budget=None,
         validation=validation,
-        groups=groups,
         dtype="float64",
         n_jobs=1,
+        **settings,
     )
 
 
@@ -155,25 +155,12 @@ def test_even_lines_are_logistic_regressions_of_another_library():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(200, 3))
     y = (rng.uniform(size=200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(float)
-    problem = prepare(
-        X,
-        y[:, None],
-        None,
-        np.random.RandomState(0),
-        kernel=Gaussian(),
-        n_components=20,
-        budget=None,
-        validation=(X, y[:, None], None),
-        dtype="float64",
-        n_jobs=1,
-        loss=Logistic(),
-    )
-    search = search_of(problem)
+    problem = made(X, y, validation=(X, y[:, None], None), loss=Logistic())
     columns = np.array([0, 2])
-    made = even_lines(search, columns)
-    assert [c.columns.tolist() for c in made] == [[0, 2]] * len(CONFIG.even_penalties)
+    lines = even_lines(search_of(problem), columns)
+    assert [c.columns.tolist() for c in lines] == [[0, 2]] * len(CONFIG.even_penalties)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    for candidate, penalty in zip(made, CONFIG.even_penalties, strict=True):
+    for candidate, penalty in zip(lines, CONFIG.even_penalties, strict=True):
         if penalty < 0.01:
             continue  # weights so large that the sine bends
         p = candidate.expansion()

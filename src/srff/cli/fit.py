@@ -102,9 +102,9 @@ def fit(
 ) -> None:
     """Find the variables that matter in a table, and write the model that uses only them.
 
-    Columns of text are categories, and dates become days and places in the year, the week and the
-    day. Columns that cannot be inputs (names and numbers of rows, constants) are left out and
-    named. A target of text, or of true and false, is one of classes.
+    Columns of text are categories; dates become days and places in year, week and day. Columns that
+    cannot be inputs (names and numbers of rows, constants) are left out and named. A target of
+    text, or of true and false, is one of classes.
 
     For example:
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from srff.core import features
 from srff.core.candidate import Candidate
-from srff.core.losses import Logistic, chances
 from srff.data.encoding.columns import Date, Number
 from srff.data.problem import Problem
 from srff.data.sides import Sides
+from srff.estimators.missed import said_of
 
 BANDS = "input", "value", "low", "high"
 """Columns of the table: the place of an input, a value, and the ends of the band there."""
@@ -64,19 +63,9 @@ def bands_of_columns(table: dict[str, np.ndarray], support: np.ndarray) -> dict[
 
 def curve(problem: Problem, one: Candidate, X: np.ndarray, j: int, grid: np.ndarray) -> np.ndarray:
     """The mean prediction of a candidate over rows in which column ``j`` has each of the values."""
-    p = one.expansion()
-    inputs = problem.scaled[one.transform].transform.take(p.columns)
-    V = features.affine(p.W, p.b).astype(np.float32)
-    U = np.hstack([inputs(X[:, p.columns]), np.ones((len(X), 1))]).astype(np.float32)
-    where = np.flatnonzero(p.columns == j)
-    U = np.tile(U, (grid.size, 1))
-    if where.size:
-        values = inputs.take(where)(grid[:, None])[:, 0].astype(np.float32)
-        U[:, where[0]] = np.repeat(values, len(X))
-    F = features.predict(U, V, p.a.astype(np.float32)).astype(np.float64) + p.c
-    F = problem.targets.center + problem.targets.spread * F
-    said = (chances if isinstance(problem.loss, Logistic) else problem.loss.prediction)(F)[:, -1]
-    return np.asarray(said.reshape(grid.size, len(X)).mean(axis=1))
+    rows = np.tile(X[:, one.columns], (grid.size, 1))
+    rows[:, one.columns == j] = np.repeat(grid, len(X))[:, None]
+    return said_of(problem, one, rows)[:, 0].reshape(grid.size, len(X)).mean(axis=1)
 
 
 def _columns(model: Any) -> list[tuple[int, int]]:

@@ -30,7 +30,7 @@ class ColumnSelectorMixin(SelectorMixin):
         X : array or data frame of shape (n_samples, n_selected)
         """
         X = to_host(X)
-        if not (is_frame(X) and any(column.kind == DATE for column in columns_of(X))):
+        if not (is_frame(X) and self._may_have_dates(X)):
             return super().transform(X)
         # scikit-learn makes numbers of dates, or fails; an array of objects has both.
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -57,11 +57,17 @@ class ColumnSelectorMixin(SelectorMixin):
         """
         X = to_host(X)
         levels = getattr(self, "levels_", None) or ()
-        if any(is_dates(level) for level in levels):
+        if any(map(is_dates, levels)):
             return self._with_gaps(X, [None if is_dates(level) else 0.0 for level in levels])
         if np.shape(X)[1:] == (0,) and not self.get_support().any():
             return np.zeros((len(X), self.n_features_in_))  # scikit-learn refuses no column at all
         return super().inverse_transform(X)
+
+    def _may_have_dates(self, X: Any) -> bool:
+        """By the fit, where that has noted what each column holds; else by a look at the frame."""
+        if hasattr(self, "levels_"):
+            return any(map(is_dates, self.levels_ or ()))
+        return any(column.kind == DATE for column in columns_of(X))
 
     def _with_gaps(self, X: Any, empty: list[float | None]) -> np.ndarray:
         """An array of objects: the selected columns, and what stands where one was dropped."""

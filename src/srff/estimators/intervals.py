@@ -10,7 +10,7 @@ import numpy as np
 from srff.core.candidate import Candidate
 from srff.data.problem import Problem
 from srff.data.sides import Sides
-from srff.estimators.missed import outputs_at
+from srff.estimators.missed import said_of
 from srff.inspect.intervals import unit
 
 MOST_KEPT = 1999
@@ -23,10 +23,9 @@ def left_over(
     """What held-out rows were missed by, sorted: (quantiles, targets); None without such rows."""
     if not each or len(each) != len(sides):
         return None
-    errors, targets = [], problem.targets
+    errors = []
     for (_, held), candidate in zip(sides, each, strict=True):
-        F = targets.center + targets.spread * outputs_at(problem, candidate, held.X)
-        said = problem.loss.prediction(F)
+        said = said_of(problem, candidate, held.X[:, candidate.columns])
         errors.append((held.Y - said) / unit(problem.loss, said))
     weight = np.concatenate([held.weight for _, held in sides])
     return quantiles(np.concatenate(errors), weight)

@@ -117,18 +117,19 @@ def missed(
     return Missed(mean / gain, error / gain, pairs, together)
 
 
-def outputs_at(problem: Problem, one: Candidate, X: np.ndarray) -> np.ndarray:
-    """The outputs of a candidate for rows of the encoded table: (rows, outputs)."""
-    p = one.expansion()
+def said_of(problem: Problem, one: Candidate, X: np.ndarray) -> np.ndarray:
+    """What a candidate predicts of rows in its own columns, in the user's units.
+
+    Of two classes it is the chance of the second.
+    """
+    p, targets, loss = one.expansion(), problem.targets, problem.loss
     inputs = problem.scaled[one.transform].transform.take(p.columns)
-    V, X = features.affine(p.W, p.b), X[:, p.columns]
-    out = np.tile(p.c, (X.shape[0], 1))
-    if not p.columns.size:
-        return out
-    for rows in row_blocks(X.shape[0], p.b.size, BLOCK_COSINES):
+    V, F = features.affine(p.W, p.b), np.tile(p.c, (X.shape[0], 1))
+    for rows in row_blocks(X.shape[0], p.b.size, BLOCK_COSINES) if p.columns.size else ():
         U = np.hstack([inputs(X[rows]), np.ones((X[rows].shape[0], 1))])
-        out[rows] += features.predict(U, V, p.a)
-    return out
+        F[rows] += features.predict(U, V, p.a)
+    F = targets.center + targets.spread * F
+    return chances(F)[:, 1:] if isinstance(loss, Logistic) else loss.prediction(F)
 
 
 def averaged(loss: Loss, outputs: list[np.ndarray]) -> np.ndarray:

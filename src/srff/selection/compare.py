@@ -36,21 +36,28 @@ class Judge:
     def __init__(self, folds: Folds) -> None:
         self._folds, self._config = folds, folds[0].config
         self._quadratic = folds[0].problem.loss is folds[0].problem.search_loss
-        self._solved: dict[int, tuple[Panel, Panel]] = {}
-        self._even: dict[int, int] = {}
+        self._solved: dict[int, tuple[Panel, Panel, int | None]] = {}
 
     def with_own_loss(self, panel: Panel) -> Panel:
         """The panel with the problem's loss; one of lines perhaps with even scales."""
+        return self._solve(panel)[0]
+
+    def even_penalty(self, panel: Panel) -> int | None:
+        """The place of its penalty if it has even scales with that loss; None if it has not."""
+        return self._solve(panel)[1]
+
+    def _solve(self, panel: Panel) -> tuple[Panel, int | None]:
+        """Both, once for each panel."""
         if id(panel) not in self._solved:
-            solved = self._least_sure(self._in_each(panel, _with_own_loss))
+            solved, place = self._least_sure(self._in_each(panel, _with_own_loss)), None
             if self._may_be_even(panel):
-                even = self._in_each(panel, lambda s, c: even_lines(s, c.columns))
-                place = min(range(len(even)), key=lambda k: even[k].error)
-                if even[place].error < solved.error:
-                    solved, self._even[id(panel)] = even[place], place
+                even = self._in_each(panel, _with_even_scales)
+                best = min(range(len(even)), key=lambda k: even[k].error)
+                if even[best].error < solved.error:
+                    solved, place = even[best], best
             # With the panel itself, so that no other can have its id.
-            self._solved[id(panel)] = panel, solved
-        return self._solved[id(panel)][1]
+            self._solved[id(panel)] = panel, solved, place
+        return self._solved[id(panel)][1:]
 
     def like(self, own: Panel, panel: Panel) -> Panel:
         """A panel with the problem's loss, with even scales and the penalty if ``own`` has them.
@@ -58,17 +65,10 @@ class Judge:
         Whether, and which penalty, is decided on columns that the rows held out have had no part in
         choosing: among thousands, others take any penalty for too large.
         """
-        self.with_own_loss(own)
-        place = self._even.get(id(own))
+        place = self.even_penalty(own)
         if place is None:
             return self._least_sure(self._in_each(panel, _with_own_loss))
-        return self._in_each(panel, lambda s, c: even_lines(s, c.columns))[place]
-
-    def even_last(self, own: Panel, search: Search, columns: np.ndarray) -> list[Candidate]:
-        """The last model of a fold with even scales and the penalty of ``own``, if it has such."""
-        self.with_own_loss(own)
-        place = self._even.get(id(own))
-        return [] if place is None else [even_lines(search, columns)[place]]
+        return self._in_each(panel, _with_even_scales)[place]
 
     def _in_each(
         self, panel: Panel, step: Callable[[Search, Candidate], list[Candidate]]
@@ -271,6 +271,10 @@ def largest_correlation(folds: Folds) -> np.ndarray:
         )
         largest = np.maximum(largest, np.sum(np.square(products), axis=1).max(axis=0))
     return largest
+
+
+def _with_even_scales(search: Search, candidate: Candidate) -> list[Candidate]:
+    return even_lines(search, candidate.columns)
 
 
 def _with_own_loss(search: Search, candidate: Candidate) -> list[Candidate]:

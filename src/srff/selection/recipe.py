@@ -35,7 +35,7 @@ from srff.selection.elect import elected
 from srff.selection.eliminate import eliminate, importance, polished
 from srff.selection.final import last_models, mean_of_folds
 from srff.selection.grow import grow
-from srff.selection.linear import line_on, straight_lines
+from srff.selection.linear import even_lines, line_on, straight_lines
 from srff.selection.lines import Descent, Line, run
 from srff.selection.panel import (
     Folds,
@@ -88,7 +88,9 @@ def find_model(problem: Problem, request: Request, config: Config, report: Callb
         gain = panel_of(folds, unseen).error / max(judge.error(chosen), np.finfo(float).tiny)
     else:
         models = last_models(folds[0], on_one_set[0], judge.error(chosen))
-        models += judge.even_last(chosen, folds[0], on_one_set[0].columns)
+        place = judge.even_penalty(chosen)
+        if place is not None:
+            models.append(even_lines(folds[0], on_one_set[0].columns)[place])
         log.add(*models)
         best = best_of(models)
         gain = best.validation_error / max(judge.first_error(chosen), np.finfo(float).tiny)

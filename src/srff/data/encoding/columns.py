@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,25 +30,30 @@ class Number:
     indicator: bool = False
     value: bool = True
 
+    waves: ClassVar[tuple[str, ...]] = ()
+    """Those of :class:`Date`."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """What each of the encoded columns is."""
+        return ["value"] * self.value + [*self.waves] + ["indicator"] * self.indicator
+
     @property
     def width(self) -> int:
         """Encoded columns."""
-        return int(self.value) + int(self.indicator)
+        return len(self.kinds)
 
     def take(self, columns: np.ndarray) -> Number:
         """Some of the encoded columns."""
-        kinds = [kind for kind in ("value", "indicator") if getattr(self, kind)]
-        kept = {kinds[k] for k in columns}
+        kept = {self.kinds[k] for k in columns}
         return replace(self, value="value" in kept, indicator="indicator" in kept)
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         """The encoded columns of some rows."""
         missing = np.isnan(codes)
-        parts = []
-        if self.value:
-            parts.append(codes if self.fill is None else np.where(missing, self.fill, codes))
-        if self.indicator:
-            parts.append(missing.astype(np.float64))
+        filled = codes if self.fill is None else np.where(missing, self.fill, codes)
+        parts = [filled] * self.value + [wave_at(filled, wave) for wave in self.waves]
+        parts += [missing.astype(np.float64)] * self.indicator
         return np.stack(parts, axis=1)
 
 
@@ -73,31 +78,24 @@ class Date(Number):
     :data:`WAVES`.
     """
 
-    waves: tuple[str, ...] = ()
+    waves: tuple[str, ...] = ()  # type: ignore[misc]
 
-    @property
-    def width(self) -> int:
-        """Encoded columns."""
-        return super().width + len(self.waves)
+    @classmethod
+    def of(cls, number: Number, waves: tuple[str, ...]) -> Date:
+        """A column that is filled as one of numbers is."""
+        return cls(number.fill, number.indicator, number.value, waves)
 
     def take(self, columns: np.ndarray) -> Date:
         """Some of the encoded columns."""
-        kinds = ["value"] * self.value + [*self.waves] + ["indicator"] * self.indicator
-        kept = {kinds[k] for k in columns}
-        waves = tuple(wave for wave in self.waves if wave in kept)
-        value, indicator = "value" in kept, "indicator" in kept
-        return replace(self, value=value, indicator=indicator, waves=waves)
+        kept = {self.kinds[k] for k in columns}
+        return Date.of(super().take(columns), tuple(w for w in self.waves if w in kept))
 
-    def __call__(self, codes: np.ndarray) -> np.ndarray:
-        """The encoded columns of some rows."""
-        missing = np.isnan(codes)
-        filled = codes if self.fill is None else np.where(missing, self.fill, codes)
-        parts = [filled] * self.value
-        for wave in self.waves:
-            period, _, curve = wave.partition(" ")
-            parts.append(getattr(np, curve)(2 * np.pi * (filled / PERIODS[period] % 1.0)))
-        parts += [missing.astype(np.float64)] * self.indicator
-        return np.stack(parts, axis=1)
+
+def wave_at(days: np.ndarray, wave: str) -> np.ndarray:
+    """One of :data:`WAVES` at some dates."""
+    period, _, curve = wave.partition(" ")
+    place = 2 * np.pi * (days / PERIODS[period] % 1.0)
+    return np.sin(place) if curve == "sin" else np.cos(place)
 
 
 def waves_of(days: np.ndarray) -> tuple[str, ...]:
@@ -281,7 +279,7 @@ class Encoding:
 
 def _encoded_names(column: Number | Category, raw: str, levels: np.ndarray | None) -> list[str]:
     if isinstance(column, Number):
-        waves = [f"{raw} {wave}" for wave in getattr(column, "waves", ())]
+        waves = [f"{raw} {wave}" for wave in column.waves]
         return [raw] * column.value + waves + [f"{raw} missing"] * column.indicator
     if not column.onehot:
         several = column.width > 1

@@ -8,7 +8,7 @@ What a model makes of the codes is the business of :mod:`srff.data.encoding.colu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import issparse
@@ -47,12 +47,12 @@ UNSEEN = -1.0
 """The code of a level that the fit did not see."""
 
 
-def is_dates(levels: np.ndarray | None) -> bool:
+def is_dates(levels: np.ndarray | None) -> TypeGuard[np.ndarray]:
     """Whether a column is one of dates."""
     return levels is not None and levels.dtype.kind == "M"
 
 
-def is_category(levels: np.ndarray | None) -> bool:
+def is_category(levels: np.ndarray | None) -> TypeGuard[np.ndarray]:
     """Whether a column has levels: it is neither one of numbers nor one of dates."""
     return levels is not None and levels.dtype.kind != "M"
 
@@ -279,7 +279,7 @@ def _codes(column: Column, levels: np.ndarray, name: str) -> np.ndarray:
 def as_days(column: Column, name: str) -> np.ndarray:
     """The days since 1970 of a column of dates; one without any value has no type of its own."""
     if column.kind == DATE:
-        return column.numbers()
+        return column.days()
     if column.kind == NUMBER:
         values = column.numbers()
         if np.isnan(values).all():

@@ -106,10 +106,7 @@ def learn_encoding(
     parameters.check_choice("missing", missing, ("error", "impute"))
     check_how("categories", how)
     _check_coded(coded, levels, missing, names)
-    encoders = [
-        encoder_of(known, how) if known is not None and is_category(known) else None
-        for known in levels
-    ]
+    encoders = [encoder_of(known, how) if is_category(known) else None for known in levels]
     by_target = [k for k, encoder in enumerate(encoders) if isinstance(encoder, TargetEncoder)]
     targets = target_columns(y) if by_target else np.zeros((coded.shape[0], 0))
     columns = tuple(
@@ -136,8 +133,7 @@ def _column(
 ) -> Number | Category:
     """What becomes of one column."""
     if is_dates(levels):
-        filled = _number(codes, missing, weight)
-        return Date(filled.fill, filled.indicator, waves=waves_of(codes))
+        return Date.of(_number(codes, missing, weight), waves_of(codes))
     if levels is None:
         return _number(codes, missing, weight)
     if isinstance(encoder, TargetEncoder):

@@ -31,7 +31,10 @@ class Column(Protocol):
         """Whether it is a category by being text alone: nobody has called it one."""
 
     def numbers(self) -> np.ndarray:
-        """The values as float64, missing ones as NaN; of dates days since 1970, by local clocks."""
+        """The values as float64, missing ones as NaN."""
+
+    def days(self) -> np.ndarray:
+        """Those of dates: days since 1970 by local clocks, missing ones as NaN."""
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """The distinct values, and for each row the number of its own; -1 for a missing one."""
@@ -115,6 +118,10 @@ class ArrayColumn:
         """The values as float64."""
         return self.values.astype(np.float64)
 
+    def days(self) -> np.ndarray:
+        """Of NumPy's moments."""
+        return days_of(self.values)
+
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """By NumPy's ``unique``, or by Python's equality for objects."""
         if self.values.dtype.kind in "biufSU":
@@ -162,18 +169,17 @@ class PandasColumn:
 
     def numbers(self) -> np.ndarray:
         """The values as float64, ``pd.NA`` and None as NaN."""
-        if self.kind == DATE:
-            return self._days()
         return np.asarray(self.series.to_numpy(dtype=np.float64, na_value=np.nan))
 
-    def _days(self) -> np.ndarray:
+    def days(self) -> np.ndarray:
+        """Of any of pandas' types of dates, and of objects."""
         import pandas as pd
 
         series = self.series
         if isinstance(series.dtype, pd.ArrowDtype):
             import pyarrow as pa
 
-            return ArrowColumn(pa.array(series)).numbers()
+            return ArrowColumn(pa.array(series)).days()
         if series.dtype == np.dtype(object):
             plain = [v if plain_value(v) is None else pd.Timestamp(v) for v in series]
             local = [v.tz_localize(None) if isinstance(v, pd.Timestamp) else None for v in plain]
@@ -240,10 +246,14 @@ class PolarsColumn:
         """The values as float64, null as NaN."""
         import polars as pl
 
-        if self.kind == DATE:
-            series = self.series.cast(pl.Datetime) if self.series.dtype == pl.Date else self.series
-            return days_of(series.dt.replace_time_zone(None).to_numpy())
         return np.asarray(self.series.cast(pl.Float64).to_numpy())
+
+    def days(self) -> np.ndarray:
+        """Of dates and of datetimes."""
+        import polars as pl
+
+        series = self.series.cast(pl.Datetime) if self.series.dtype == pl.Date else self.series
+        return days_of(series.dt.replace_time_zone(None).to_numpy())
 
     def factorised(self) -> tuple[np.ndarray, list[Any]]:
         """By the ranks of distinct values."""
@@ -281,11 +291,10 @@ class ArrowColumn:
         """The values as float64, null as NaN."""
         import pyarrow as pa
 
-        if self.kind == DATE:
-            return self._days()
         return np.asarray(self.array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
-    def _days(self) -> np.ndarray:
+    def days(self) -> np.ndarray:
+        """Of dates and of timestamps."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -19,7 +19,7 @@ def numbers(batch: Any, name: str, dtype: Any = np.float64) -> np.ndarray:
 
     column = batch.column(batch.schema.get_field_index(name))
     if arrow_kind(column.type) == DATE:
-        return ArrowColumn(column).numbers().astype(dtype)
+        return ArrowColumn(column).days().astype(dtype)
     kind = pa.float32() if dtype == np.float32 else pa.float64()
     if column.type != kind:
         column = column.cast(kind, safe=False)

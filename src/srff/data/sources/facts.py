@@ -82,7 +82,7 @@ def source_encoding(facts: TableFacts, how: Any = "auto", missing: str = "error"
         if known is None or is_dates(known):
             filled = Number(float(facts.medians[k]), gaps) if missing == "impute" else Number()
             if is_dates(known):
-                filled = Date(filled.fill, filled.indicator, waves=facts.waves[k])
+                filled = Date.of(filled, facts.waves[k])
             columns.append(filled)
             continue
         encoder = encoder_of(known, how)

@@ -195,7 +195,7 @@ class ColumnEncoding:
         out.add(f"{name}.fill", np.array(fill, dtype=np.float64))
         Truths().pack(f"{name}.value", [column.value for column in numbers], out)
         Truths().pack(f"{name}.indicator", [column.indicator for column in numbers], out)
-        waves = [[wave in getattr(column, "waves", ()) for wave in WAVES] for column in numbers]
+        waves = [[wave in column.waves for wave in WAVES] for column in numbers]
         out.add(f"{name}.waves", np.array(waves, dtype=np.bool_).reshape(-1, len(WAVES)))
         tables = [column for column in value.columns if isinstance(column, Category)]
         flat = [np.asarray(column.table, dtype=np.float64).ravel() for column in tables]
@@ -211,7 +211,7 @@ class ColumnEncoding:
         if levels is None:
             stored.sizes[ENCODED] = stored.sizes["columns"]
             return None
-        sizes = [known.size for known in levels if known is not None and is_category(known)]
+        sizes = [known.size for known in levels if is_category(known)]
         stored.sizes |= {"numbers": len(levels) - len(sizes), "categories": len(sizes)}
         dates = np.array([is_dates(known) for known in levels if not is_category(known)], bool)
         numbers: Iterator[Number | Category] = iter(self._numbers(name, stored, dates))
